@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError, short_traceback
-from discreet.exact import whole
+from discreet.exact.numbers import whole
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

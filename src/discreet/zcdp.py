@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.errors import AccountingError
-from discreet.rounding import exp_up, log_down, log_up, sqrt_up
+from discreet.exact.rounding import exp_up, log_down, log_up, sqrt_up
 
 _NARROWEST, _WIDEST = -30.0, 60.0
 _STEPS = 120

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from discreet import events
 from discreet.accounting import concentrated
 from discreet.errors import AccountingError, ParameterError
-from discreet.rounding import brief_up
+from discreet.exact.rounding import brief_up
 from discreet.zcdp import epsilon_of
 
 

@@ -18,8 +18,8 @@ from opendp.mod import enable_features
 from scipy.stats import binomtest
 
 from discreet.errors import ParameterError
+from discreet.exact.rounding import double_up, exp_down, exp_up
 from discreet.mechanisms import Laplace
-from discreet.rounding import double_up, exp_down, exp_up
 from grids import over
 
 enable_features("contrib")

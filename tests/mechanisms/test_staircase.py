@@ -13,9 +13,9 @@ from scipy.stats import chisquare
 
 import discreet as dp
 from discreet.errors import ParameterError
+from discreet.exact.rounding import exp_down, exp_up
 from discreet.mechanisms import Laplace, Staircase
 from discreet.mechanisms.staircase import LEAST_INNER, best_inner
-from discreet.rounding import exp_down, exp_up
 from grids import over
 
 positives = st.fractions(min_value=Fraction(1, 100), max_value=20, max_denominator=10**4)

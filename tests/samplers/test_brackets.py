@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from discreet import rounding
+from discreet.exact import rounding
 from discreet.samplers import brackets
 from discreet.samplers.brackets import Bracket, Uniforms
 from enumeration import masses

@@ -18,7 +18,7 @@ import pytest
 from scipy import stats
 
 from discreet.errors import ParameterError
-from discreet.rounding import DecimalInterval, IntervalArithmetic
+from discreet.exact.rounding import DecimalInterval, IntervalArithmetic
 from discreet.samplers import continuous
 from discreet.samplers.continuous import (
     LaplaceLogNormal,

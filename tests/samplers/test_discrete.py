@@ -17,8 +17,8 @@ from opendp.measurements import make_gaussian, make_laplace
 from opendp.metrics import l1_distance, l2_distance
 from opendp.mod import enable_features
 
-from discreet import rounding
 from discreet.errors import ParameterError
+from discreet.exact import rounding
 from discreet.samplers import discrete
 from discreet.samplers.entropy import random_bytes
 from discreet.samplers.source import KeyedStream

@@ -30,8 +30,8 @@ from typing import NamedTuple
 from discreet import events
 from discreet.accounting.prices import price, total
 from discreet.errors import AccountingError, ParameterError, short_traceback
-from discreet.exact import Number, positive, probability, shown, whole
-from discreet.rounding import brief_up, exp_down, exp_up, log_up, sqrt_up
+from discreet.exact.numbers import Number, positive, probability, shown, whole
+from discreet.exact.rounding import brief_up, exp_down, exp_up, log_up, sqrt_up
 
 LARGEST_COUNT = 100_000
 LARGEST_TOTAL = 10_000

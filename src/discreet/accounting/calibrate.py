@@ -22,7 +22,7 @@ from discreet import events
 from discreet.accounting import concentrated
 from discreet.accounting.comparison import ACCOUNTANTS
 from discreet.errors import AccountingError, ParameterError, short_traceback, suggestion
-from discreet.exact import Number, positive, probability
+from discreet.exact.numbers import Number, positive, probability
 
 PRECISION = 1e-6
 _FARTHEST = 2.0**200

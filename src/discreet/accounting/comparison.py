@@ -24,8 +24,8 @@ from discreet import accounting, events
 from discreet.accounting import approximate, concentrated, pure, renyi
 from discreet.accounting.concentrated import delta_left
 from discreet.errors import AccountingError, MissingExtraError, Refusal, public_class, short_traceback
-from discreet.exact import Number, probability, shown
-from discreet.rounding import double_up
+from discreet.exact.numbers import Number, probability, shown
+from discreet.exact.rounding import double_up
 
 _AS_ONE_GOES = "also for queries chosen after earlier answers"
 _IN_ADVANCE = "for a batch fixed in advance"

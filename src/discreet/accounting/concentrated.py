@@ -24,8 +24,8 @@ from typing import Literal, NamedTuple
 from discreet import events
 from discreet.accounting.prices import total
 from discreet.errors import AccountingError, ParameterError, short_traceback
-from discreet.exact import Number, probability, shown
-from discreet.rounding import brief_up
+from discreet.exact.numbers import Number, probability, shown
+from discreet.exact.rounding import brief_up
 from discreet.zcdp import epsilon_of, loose_epsilon_of
 
 Conversion = Literal["tight", "loose"]

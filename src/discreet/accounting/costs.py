@@ -12,7 +12,7 @@ from discreet import events
 from discreet.accounting.prices import total
 from discreet.accounting.renyi import divergence_over_order
 from discreet.errors import public_class, short_traceback
-from discreet.rounding import units_up
+from discreet.exact.rounding import units_up
 
 EPSILON_UNITS = 10**12
 RHO_UNITS = 10**15

@@ -35,8 +35,8 @@ from discreet import events
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost, FilterCaps, cost
 from discreet.accounting.renyi_inverse import coin, near
 from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
-from discreet.exact import Number, positive, probability, shown, whole
-from discreet.rounding import digits_down, last_digit, units_down, units_up
+from discreet.exact.numbers import Number, positive, probability, shown, whole
+from discreet.exact.rounding import digits_down, last_digit, units_down, units_up
 from discreet.zcdp import conversion_order, epsilon_of, rho_of
 
 CEILING = Fraction(10)

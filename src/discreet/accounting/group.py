@@ -22,8 +22,8 @@ from fractions import Fraction
 
 from discreet.accounting.approximate import Parameters
 from discreet.errors import AccountingError, short_traceback
-from discreet.exact import Number, positive, probability, shown, whole
-from discreet.rounding import brief_up, exp_up
+from discreet.exact.numbers import Number, positive, probability, shown, whole
+from discreet.exact.rounding import brief_up, exp_up
 
 LARGEST_EXPONENT = 10_000
 

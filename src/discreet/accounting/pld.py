@@ -45,8 +45,8 @@ from numpy.typing import NDArray
 from discreet import events
 from discreet.accounting.prices import price
 from discreet.errors import AccountingError, missing_extra, short_traceback
-from discreet.exact import Number, positive, probability, shown
-from discreet.rounding import double_down, double_up, sqrt_double_up
+from discreet.exact.numbers import Number, positive, probability, shown
+from discreet.exact.rounding import double_down, double_up, sqrt_double_up
 
 try:
     from dp_accounting.pld import pld_pmf

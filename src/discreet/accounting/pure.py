@@ -19,7 +19,7 @@ from fractions import Fraction
 from discreet import events
 from discreet.accounting.prices import total
 from discreet.errors import AccountingError, short_traceback
-from discreet.rounding import brief_up
+from discreet.exact.rounding import brief_up
 
 
 @short_traceback

@@ -36,8 +36,8 @@ from discreet import events
 from discreet.accounting.concentrated import delta_left
 from discreet.accounting.prices import price, total
 from discreet.errors import AccountingError, ParameterError, short_traceback
-from discreet.exact import Number, probability, rational
-from discreet.rounding import brief_up, exp_down, exp_up, log_up
+from discreet.exact.numbers import Number, probability, rational
+from discreet.exact.rounding import brief_up, exp_down, exp_up, log_up
 from discreet.zcdp import classic_epsilon_at_order, epsilon_at_order
 
 _ORDERS = tuple(1 + Fraction(2**power, 64) for power in range(40))

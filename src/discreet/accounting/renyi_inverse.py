@@ -21,7 +21,7 @@ from fractions import Fraction
 from discreet import events
 from discreet.accounting.renyi import divergence_over_order
 from discreet.errors import short_traceback
-from discreet.rounding import digits_down, sqrt_down
+from discreet.exact.rounding import digits_down, sqrt_down
 
 DIGITS = 9
 _BISECTIONS = 60

@@ -31,8 +31,8 @@ from fractions import Fraction
 from discreet import events
 from discreet.accounting.prices import EventCost, total
 from discreet.errors import short_traceback
-from discreet.exact import Number, probability
-from discreet.rounding import brief_up, digits_up, exp_down, exp_up, point, power_ratio, sqrt_up
+from discreet.exact.numbers import Number, probability
+from discreet.exact.rounding import brief_up, digits_up, exp_down, exp_up, point, power_ratio, sqrt_up
 
 ONE = Fraction(1)
 _DIGITS = 6

@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import ParameterError
-from discreet.exact import Number
+from discreet.exact.numbers import Number
 from discreet.mechanisms import AdditiveNoise
 from discreet.query import frame
 from discreet.query.expression import Expr

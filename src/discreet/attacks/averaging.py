@@ -20,7 +20,7 @@ from discreet.attacks.answers import Answer, ask_number, checked_session, neighb
 from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, percent, pluralize
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
-from discreet.exact import Number, positive, probability, whole
+from discreet.exact.numbers import Number, positive, probability, whole
 from discreet.mechanisms import Laplace
 from discreet.query.frame import Query
 from discreet.session.arguments import table_name

@@ -18,7 +18,7 @@ from discreet.attacks.answers import Answer, ask_number, checked_session, is_any
 from discreet.attacks.outcome import Outcome, exact_figure
 from discreet.attacks.tables import as_arrow, classes, numbers
 from discreet.errors import ParameterError, public_class, short_traceback
-from discreet.exact import Number, positive
+from discreet.exact.numbers import Number, positive
 from discreet.query import frame
 from discreet.query.aggregates import checked_bounds
 from discreet.session.session import Session

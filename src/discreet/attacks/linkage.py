@@ -24,7 +24,7 @@ from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, percent, 
 from discreet.attacks.tables import Codes, as_arrow, classes, column_names, encode, sizes
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class, short_traceback
-from discreet.exact import Number, positive
+from discreet.exact.numbers import Number, positive
 from discreet.mechanisms import Gaussian
 from discreet.query import frame
 from discreet.release.release import Release

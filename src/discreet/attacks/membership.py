@@ -27,7 +27,7 @@ from discreet.attacks.outcome import Outcome, percent, pluralize
 from discreet.attacks.tables import as_arrow, column_names, encode
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class, short_traceback
-from discreet.exact import Number, positive, probability, whole
+from discreet.exact.numbers import Number, positive, probability, whole
 from discreet.mechanisms import Laplace
 from discreet.query import frame
 from discreet.session.session import Session

@@ -27,7 +27,7 @@ from discreet.attacks.answers import ask_number, checked_session, neighbours_of
 from discreet.attacks.reconstruction_outcome import Reconstruction, ReconstructionCurve
 from discreet.attacks.tables import as_arrow
 from discreet.errors import BudgetError, ParameterError, short_traceback
-from discreet.exact import Number, positive, whole
+from discreet.exact.numbers import Number, positive, whole
 from discreet.mechanisms import Laplace
 from discreet.query import frame
 from discreet.session.session import Session

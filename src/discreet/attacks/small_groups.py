@@ -24,7 +24,7 @@ from discreet.attacks.outcome import NOT_PRIVATE, Outcome, exact_figure, few_dig
 from discreet.attacks.tables import as_arrow, classes, column_names, numbers
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class, short_traceback
-from discreet.exact import Number, positive, whole
+from discreet.exact.numbers import Number, positive, whole
 from discreet.query import frame
 from discreet.release.release import Release
 from discreet.session.session import Session

@@ -6,7 +6,7 @@ from typing import Any
 from discreet.auditing.claims import Claim
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError
-from discreet.exact import probability
+from discreet.exact.numbers import probability
 from discreet.query.frame import Query
 from discreet.session.session import Session
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from discreet.errors import ParameterError, short_traceback
-from discreet.exact import Number, positive, probability, rational, shown
+from discreet.exact.numbers import Number, positive, probability, rational, shown
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_validator
 
 from discreet.errors import ParameterError
-from discreet.exact import rational
+from discreet.exact.numbers import rational
 
 Value = str | int | bool | dt.date | dt.datetime | None
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from discreet.errors import ParameterError, UnitError
-from discreet.exact import whole
+from discreet.exact.numbers import whole
 
 LARGEST_CAP = 10**15
 

@@ -8,8 +8,8 @@ from discreet.cli import statements
 from discreet.cli.apps import command_app
 from discreet.cli.output import AsJson, print_result
 from discreet.cli.statements import CATALOG, CatalogPath, LedgerPlace
+from discreet.exact.rounding import double_up
 from discreet.release.harms import Coverage, covers, usual_harms
-from discreet.rounding import double_up
 from discreet.session.session import Session
 
 app = command_app("harm")

@@ -15,7 +15,7 @@ from discreet.cli import exit_codes
 from discreet.cli.output import AsJson, print_json, print_result
 from discreet.cli.receipt import checked_key
 from discreet.errors import UnsupportedError
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 from discreet.ledger.integrity.results import ResultVerification, verify_result
 from discreet.ledger.records.history import charge_text
 from discreet.ledger.records.receipt import Receipt

@@ -11,12 +11,12 @@ from fractions import Fraction
 
 from discreet.catalog.catalog import Column, Table
 from discreet.errors import BudgetError, ParameterError, Refusal, suggestion
-from discreet.exact import shown
+from discreet.exact.numbers import shown
+from discreet.exact.rounding import digits_down
 from discreet.query.sql.statement import Statement, sql
 from discreet.release.explanation import BatchExplanation, Explanation
 from discreet.release.sql_release import SqlRelease
 from discreet.release.values.rendering import cell
-from discreet.rounding import digits_down
 from discreet.session.session import Session
 
 COMMANDS = {

@@ -19,7 +19,7 @@ from discreet.cli.statement_text import split
 from discreet.cli.statements import CATALOG, CatalogPath, Delta, Dialect, LedgerPlace
 from discreet.cli.terminal import print_fitting
 from discreet.errors import DiscreetError, Failure
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 
 app = command_app("sql")
 

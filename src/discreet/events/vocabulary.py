@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from discreet.errors import AccountingError, ParameterError, public_class, short_traceback
-from discreet.exact import positive, rational, whole
+from discreet.exact.numbers import positive, rational, whole
 
 
 @public_class

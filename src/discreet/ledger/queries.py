@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from discreet.accounting.costs import Cost
 from discreet.accounting.filters import Budget
 from discreet.errors import public_class
-from discreet.exact import Number
+from discreet.exact.numbers import Number
 from discreet.ledger.access import LedgerAccess
 from discreet.ledger.integrity import recovery
 from discreet.ledger.integrity.anchors import Anchor

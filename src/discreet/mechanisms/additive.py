@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import UnsupportedError, public_class, short_traceback
 from discreet.events import Event
-from discreet.exact import Number, rational
+from discreet.exact.numbers import Number, rational
 from discreet.mechanisms import lattice
 from discreet.mechanisms.lattice import Scalar, Vector
 

@@ -40,12 +40,12 @@ from numpy.typing import NDArray
 
 from discreet.errors import AccountingError, ParameterError, public_class, short_traceback
 from discreet.events import DiscreteGaussianEvent
-from discreet.exact import Number, positive, probability, rational, whole
+from discreet.exact.numbers import Number, positive, probability, rational, whole
+from discreet.exact.rounding import brief_up, double_up, sqrt_double_up
 from discreet.mechanisms import lattice
 from discreet.mechanisms.additive import AdditiveNoise, Norms
 from discreet.mechanisms.hockey_stick import delta_up, least_sigma
 from discreet.mechanisms.lattice import Scalar
-from discreet.rounding import brief_up, double_up, sqrt_double_up
 from discreet.samplers import discrete
 from discreet.zcdp import delta_of, rho_of
 

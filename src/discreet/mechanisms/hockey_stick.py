@@ -32,7 +32,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.rounding import DIGITS, Directed
+from discreet.exact.rounding import DIGITS, Directed
 
 _REACH = 1000
 _UP, _DOWN = Directed(DIGITS, up=True, reach=_REACH), Directed(DIGITS, up=False, reach=_REACH)

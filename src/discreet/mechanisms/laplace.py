@@ -33,11 +33,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import public_class, short_traceback
 from discreet.events import DiscreteLaplaceEvent
-from discreet.exact import Number, positive, whole
+from discreet.exact.numbers import Number, positive, whole
+from discreet.exact.rounding import double_up, exp_down, exp_up, log_up
 from discreet.mechanisms import lattice
 from discreet.mechanisms.additive import AdditiveNoise, Norms
 from discreet.mechanisms.lattice import Scalar
-from discreet.rounding import double_up, exp_down, exp_up, log_up
 from discreet.samplers import discrete
 
 _FARTHEST = 2**80

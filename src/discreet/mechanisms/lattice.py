@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact import rational, shown
-from discreet.rounding import exp_up, log_up
+from discreet.exact.numbers import rational, shown
+from discreet.exact.rounding import exp_up, log_up
 
 Scalar = int | Fraction
 Vector = Sequence[Scalar] | NDArray[np.integer[Any]]

@@ -35,11 +35,11 @@ from typing import Self
 
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import PureEvent
-from discreet.exact import Number, positive, whole
+from discreet.exact.numbers import Number, positive, whole
+from discreet.exact.rounding import double_up, exp_down, exp_up
 from discreet.mechanisms import lattice
 from discreet.mechanisms.additive import AdditiveNoise, Norms
 from discreet.mechanisms.lattice import Scalar
-from discreet.rounding import double_up, exp_down, exp_up
 from discreet.samplers import discrete
 
 LARGEST_STEP = 2**62

@@ -8,7 +8,7 @@ import datetime as dt
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 from discreet.plan import logical
 
 Lines = tuple[tuple[str, str], ...]

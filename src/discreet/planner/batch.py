@@ -18,7 +18,8 @@ from discreet.accounting.costs import RHO_UNITS
 from discreet.accounting.filters import Budget
 from discreet.accounting.prices import total
 from discreet.errors import ParameterError, UnsupportedError
-from discreet.exact import Number, positive, probability, shown
+from discreet.exact.numbers import Number, positive, probability, shown
+from discreet.exact.rounding import units_down
 from discreet.mechanisms import Gaussian
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import Pushdown
@@ -26,7 +27,6 @@ from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import Spending
 from discreet.planner.budget.price import Price
 from discreet.planner.queries.private_plan import AnswerPlan, PrivatePlan
-from discreet.rounding import units_down
 from discreet.zcdp import rho_of
 
 MOST_QUESTIONS = 1_000

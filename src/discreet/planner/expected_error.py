@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import ParameterError, UnsupportedError
-from discreet.exact import Number, positive, rational, shown
+from discreet.exact.numbers import Number, positive, rational, shown
 from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.release.expected_error import GUESSED, ErrorsByEpsilon, ExpectedError, ExpectedErrors

@@ -7,7 +7,8 @@ from fractions import Fraction
 from discreet.accounting.costs import RHO_UNITS, Cost
 from discreet.accounting.filters import Budget
 from discreet.errors import ParameterError
-from discreet.exact import shown
+from discreet.exact.numbers import shown
+from discreet.exact.rounding import digits_up, shown_up
 from discreet.mechanisms import Staircase
 from discreet.planner.batch import BatchPlan
 from discreet.planner.expected_error import Sizes, expected_errors
@@ -15,7 +16,6 @@ from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.private_plan import AnswerPlan, HiddenMargin, PrivatePlan, TablePlan
 from discreet.planner.wording import contributions
 from discreet.release.explanation import BatchExplanation, ExplainedOutput, Explanation, format_margin
-from discreet.rounding import digits_up, shown_up
 
 _LARGEST_EPSILON = 100_000
 _STEPS = 60

@@ -7,7 +7,7 @@ frozen here, so that they can be renamed everywhere else. Nothing is charged und
 from collections.abc import Mapping
 
 from discreet import events
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold, Optimal
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip, TopK
 from discreet.mechanisms.smooth import ProposeTestRelease

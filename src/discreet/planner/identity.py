@@ -13,7 +13,7 @@ from typing import Any
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps
-from discreet.exact import Number, positive, rational, whole
+from discreet.exact.numbers import Number, positive, rational, whole
 from discreet.plan import logical, physical
 from discreet.plan.fingerprint import Question
 from discreet.plan.physical import Keys, Term

@@ -8,7 +8,7 @@ from discreet.accounting.filters import Budget
 from discreet.calls import keyword_text
 from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.errors import TypeMismatchError
-from discreet.exact import Number
+from discreet.exact.numbers import Number
 from discreet.plan import logical
 from discreet.planner.budget.allocation import MechanismName
 from discreet.planner.queries.auto_bounds import analyze_auto_bounds

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from discreet.catalog.catalog import Catalog
-from discreet.exact import Number, rational, shown
+from discreet.exact.numbers import Number, rational, shown
 from discreet.plan import logical
 from discreet.plan.wording import Lines, clipped, constants, counted, measure, name, relation
 from discreet.planner.queries.private_plan import AnswerPlan

@@ -8,7 +8,7 @@ from typing import Literal
 
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError, short_traceback
-from discreet.exact import Number, positive, rational, shown
+from discreet.exact.numbers import Number, positive, rational, shown
 from discreet.plan import logical
 from discreet.query import keys
 from discreet.query.expression import Expr

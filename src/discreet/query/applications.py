@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.exact import Number
+from discreet.exact.numbers import Number
 from discreet.plan import logical
 
 

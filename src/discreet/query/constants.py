@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from discreet.catalog.catalog import python_value
 from discreet.errors import TypeMismatchError
-from discreet.exact import rational
+from discreet.exact.numbers import rational
 from discreet.plan import logical
 
 _LARGEST_CONSTANT = 10**300

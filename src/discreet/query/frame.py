@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, TypeMismatchError, public_class, short_traceback
-from discreet.exact import Number, whole
+from discreet.exact.numbers import Number, whole
 from discreet.plan import logical
 from discreet.query import hints, histograms, joins
 from discreet.query import keys as key_lists

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.errors import ParameterError, UnsupportedError, short_traceback
-from discreet.exact import Number, positive, rational, whole
+from discreet.exact.numbers import Number, positive, rational, whole
 from discreet.plan import logical
 from discreet.query import keys as key_lists
 from discreet.query.expression import Expr

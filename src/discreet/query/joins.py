@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import ParameterError, TypeMismatchError, short_traceback
-from discreet.exact import whole
+from discreet.exact.numbers import whole
 from discreet.plan import logical
 from discreet.query.aggregates import Aggregation
 from discreet.query.expression import Expr

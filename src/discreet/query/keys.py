@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from discreet.catalog.catalog import Value, python_value
 from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError, short_traceback, suggestion
-from discreet.exact import Number, positive, probability, whole
+from discreet.exact.numbers import Number, positive, probability, whole
 from discreet.plan import logical
 
 _EXAMPLE = '["A", "B"]'

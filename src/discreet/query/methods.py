@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from discreet.errors import public_class
-from discreet.exact import Number
+from discreet.exact.numbers import Number
 from discreet.plan import logical
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.errors import ParameterError, short_traceback
-from discreet.exact import Number, positive, rational
+from discreet.exact.numbers import Number, positive, rational
 from discreet.mechanisms.quantile import share_below
 from discreet.plan import logical
 from discreet.query.aggregates import Aggregation, Several, checked_bounds, checked_grid, column_text, operand_of

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.catalog.catalog import Value, python_value
 from discreet.errors import ParameterError, short_traceback
-from discreet.exact import Number, rational, whole
+from discreet.exact.numbers import Number, rational, whole
 from discreet.plan import logical
 from discreet.query import keys
 from discreet.query.aggregates import Aggregation, count

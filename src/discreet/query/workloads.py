@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from discreet.errors import ParameterError, public_class, short_traceback
-from discreet.exact import whole
+from discreet.exact.numbers import whole
 from discreet.plan import logical
 from discreet.query import keys as key_lists
 from discreet.query.grouped import Query

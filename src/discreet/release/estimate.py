@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.errors import public_class
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 from discreet.release.result import Result, is_figure
 from discreet.release.values.rendering import Figure
 

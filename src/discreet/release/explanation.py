@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet.errors import public_class
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 from discreet.release.expected_error import ExpectedErrors
 
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from discreet.catalog.privacy_unit import Unit
 from discreet.errors import ComparisonError, public_class
-from discreet.exact import shown
-from discreet.rounding import shown_up
+from discreet.exact.numbers import shown
+from discreet.exact.rounding import shown_up
 
 
 @public_class

@@ -13,9 +13,9 @@ from discreet.accounting import group
 from discreet.accounting.filters import CEILING
 from discreet.catalog.privacy_unit import Neighbours, Unit
 from discreet.errors import AccountingError, ParameterError, public_class, short_traceback, suggestion
-from discreet.exact import whole
+from discreet.exact.numbers import whole
+from discreet.exact.rounding import exp_up, shown_up
 from discreet.release.guarantee import Guarantee
-from discreet.rounding import exp_up, shown_up
 
 LARGEST_DELTA = Fraction(1, 10_000)
 """Above it somebody may be exposed: with probability delta a bound holds for nobody."""

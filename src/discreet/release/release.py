@@ -18,7 +18,7 @@ import pyarrow as pa
 from discreet import plots
 from discreet.catalog.catalog import ColumnType, Value
 from discreet.errors import ParameterError, UnsupportedError, public_class
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 from discreet.release import forms, serialization
 from discreet.release.document import conditions
 from discreet.release.postprocessing.rows import BOUNDS_INSTEAD, NOTHING_FOUND, require_rows

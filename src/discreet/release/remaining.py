@@ -9,9 +9,9 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.privacy_unit import Unit
 from discreet.catalog.time_slice import Slice
 from discreet.errors import public_class
-from discreet.exact import shown
+from discreet.exact.numbers import shown
+from discreet.exact.rounding import shown_up
 from discreet.release.guarantee import Guarantee
-from discreet.rounding import shown_up
 
 
 @public_class

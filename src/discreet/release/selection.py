@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 from discreet.release.result import Result, is_figure, ratio_text, read_ratio
 
 _DATES: dict[type, str] = {dt.date: "date", dt.datetime: "timestamp"}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from discreet.errors import ParameterError, public_class, suggestion
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 from discreet.release import forms
 from discreet.release.document import conditions
 from discreet.release.noisy_columns import HIGH, LOW, Arithmetic, KeyOf, Order, TableRecipe, Values, evaluate

@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.rounding import decay_units
+from discreet.exact.rounding import decay_units
 from discreet.samplers.source import Rows, Source, Words
 
 Doubles = NDArray[np.float64]

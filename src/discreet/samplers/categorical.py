@@ -43,8 +43,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact import positive, whole
-from discreet.rounding import decay_units
+from discreet.exact.numbers import positive, whole
+from discreet.exact.rounding import decay_units
 from discreet.samplers.entropy import random_bytes
 
 Gaps = Sequence[int] | NDArray[np.integer[Any]]

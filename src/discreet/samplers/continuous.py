@@ -41,8 +41,8 @@ from functools import lru_cache
 from typing import Protocol
 
 from discreet.errors import ParameterError
-from discreet.exact import Number, positive, whole
-from discreet.rounding import DecimalInterval, IntervalArithmetic
+from discreet.exact.numbers import Number, positive, whole
+from discreet.exact.rounding import DecimalInterval, IntervalArithmetic
 from discreet.samplers.entropy import random_bytes
 
 FIRST_BITS = 64

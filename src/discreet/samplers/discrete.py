@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact import positive, whole
+from discreet.exact.numbers import positive, whole
 from discreet.samplers import brackets
 from discreet.samplers.brackets import Flags, Uniforms
 from discreet.samplers.source import OperatingSystem, Rows, Source, Words

@@ -21,7 +21,7 @@ from typing import Self
 import pyarrow as pa
 
 from discreet.errors import ParameterError, UnsupportedError, public_class, short_traceback
-from discreet.exact import Number, rational
+from discreet.exact.numbers import Number, rational
 from discreet.sandbox import transport
 from discreet.sandbox.limits import Limits, cores
 from discreet.sandbox.modules import unlisted_module_error

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from discreet.errors import ParameterError, public_class
-from discreet.exact import Number, positive, rational, whole
+from discreet.exact.numbers import Number, positive, rational, whole
 
 Isolation = Literal["kernel", "process"]
 

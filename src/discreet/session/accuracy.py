@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.errors import public_class, short_traceback
-from discreet.exact import Number, positive
+from discreet.exact.numbers import Number, positive
 from discreet.planner.budget.price import Price
 from discreet.planner.expected_error import Sizes, errors_by_group
 from discreet.planner.explain import hidden_margin, least_epsilon, widest_margin

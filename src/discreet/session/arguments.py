@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, TypedDict, get_args
 
 from discreet.errors import ParameterError
-from discreet.exact import Number, probability
+from discreet.exact.numbers import Number, probability
 from discreet.plan import logical
 from discreet.planner.budget.allocation import MechanismName
 from discreet.planner.budget.price import Price

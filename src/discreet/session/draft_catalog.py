@@ -19,7 +19,7 @@ from discreet.catalog.time_slice import EXAMPLE, Slice
 from discreet.engines import Source, Statements, draft, has_tables, resolve_location, source_of, unreadable_column
 from discreet.engines.sources.files import public_location
 from discreet.errors import BudgetError, NameNotFoundError, ParameterError, SourceError, suggestion
-from discreet.exact import Number
+from discreet.exact.numbers import Number
 from discreet.ledger import Dataset, Ledger, Registration
 from discreet.ledger import RegisteredSlice as KeptSlice
 from discreet.ledger.records import places

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.events import Event
-from discreet.exact import Number
+from discreet.exact.numbers import Number
 from discreet.plan import logical
 from discreet.plan.fingerprint import Question
 from discreet.plan.wording import Lines

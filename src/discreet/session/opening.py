@@ -10,7 +10,7 @@ from discreet.catalog.privacy_unit import Row
 from discreet.catalog.time_slice import Slice
 from discreet.engines import Statements, public_location, source_of
 from discreet.errors import public_class, short_traceback
-from discreet.exact import Number, whole
+from discreet.exact.numbers import Number, whole
 from discreet.ledger import Ledger
 from discreet.sandbox.modules import allowed_modules
 from discreet.session import draft_catalog

@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet.catalog.catalog import Catalog, Table, Through
 from discreet.errors import ParameterError, Refusal, short_traceback
-from discreet.exact import Number
+from discreet.exact.numbers import Number
 from discreet.ledger import SQLiteLedger
 from discreet.plan import logical
 from discreet.planner.budget.price import Price

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack, overload
 
 from discreet.errors import ParameterError, public_class, short_traceback
-from discreet.exact import Number
+from discreet.exact.numbers import Number
 from discreet.ledger import Entry
 from discreet.mechanisms import Laplace
 from discreet.planner.budget.price import Price

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError, public_class, short_traceback
-from discreet.exact import Number
+from discreet.exact.numbers import Number
 from discreet.planner.budget.price import Price
 from discreet.planner.queries.tables import MechanismName
 from discreet.query.frame import Query

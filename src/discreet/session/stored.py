@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from discreet import events
 from discreet.errors import UnsupportedError
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 from discreet.ledger import Receipt
 from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.release.document import Document

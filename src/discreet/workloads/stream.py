@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, short_traceback
 from discreet.events import PureEvent
-from discreet.exact import Number, whole
+from discreet.exact.numbers import Number, whole
 from discreet.mechanisms.lattice import Scalar
 from discreet.mechanisms.threshold import Above, AboveThreshold, Below
 

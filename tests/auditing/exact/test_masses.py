@@ -14,9 +14,9 @@ from discreet.auditing.claims import claim
 from discreet.auditing.exact.masses import check_masses, claim_of, compare_masses
 from discreet.auditing.finding import Verdict
 from discreet.errors import AccountingError, ParameterError
+from discreet.exact.rounding import exp_down, exp_up
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.gaussian import analytic_sigma
-from discreet.rounding import exp_down, exp_up
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 TELLING = {"yes": Fraction(3, 4), "no": Fraction(1, 4)}

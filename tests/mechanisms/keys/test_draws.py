@@ -8,9 +8,9 @@ import pytest
 
 import draws as record
 from discreet.events import ApproximateEvent, BoundedRangeEvent, ComposedEvent, RepeatedEvent
+from discreet.exact.rounding import exp_down, exp_up
 from discreet.mechanisms.hockey_stick import tail_up
 from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold, Optimal, TopKeys
-from discreet.rounding import exp_down, exp_up
 
 RELATIONS = pytest.mark.parametrize(("neighbours", "sides"), [("add_remove", 1), ("replace_one", 2)])
 ONE = 2**256

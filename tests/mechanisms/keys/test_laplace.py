@@ -9,8 +9,8 @@ from scipy import stats
 
 from discreet.accounting import prices
 from discreet.errors import ParameterError
+from discreet.exact.rounding import exp_down, exp_up
 from discreet.mechanisms.keys import LaplaceThreshold
-from discreet.rounding import exp_down, exp_up
 from grids import over
 
 EPSILONS, DELTAS = [0.01, 0.3, 1, 7], [1e-12, 1e-5, 0.2, 0.9]

@@ -11,9 +11,9 @@ from scipy import stats
 from discreet.accounting import prices
 from discreet.errors import ParameterError
 from discreet.events import ApproximateEvent
+from discreet.exact.rounding import exp_down, exp_up
 from discreet.mechanisms.keys import LaplaceThreshold, Optimal
 from discreet.mechanisms.keys.optimal import BITS
-from discreet.rounding import exp_down, exp_up
 
 UNIT = Fraction(1, 2**BITS)
 RULES = [(0.01, 1e-9), (0.3, 1e-5), (1, 1e-9), (2, 0.1), (7, 1e-18), (40, 0.5)]

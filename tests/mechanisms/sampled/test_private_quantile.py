@@ -9,8 +9,8 @@ import pytest
 
 from discreet.accounting import pure
 from discreet.errors import ParameterError
+from discreet.exact.rounding import exp_down, exp_up
 from discreet.mechanisms.sampled import PrivateMedian, PrivateQuantile
-from discreet.rounding import exp_down, exp_up
 from fits import fit
 
 DOMAIN = range(4)

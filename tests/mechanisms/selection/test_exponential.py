@@ -10,11 +10,11 @@ from scipy.stats import binomtest
 
 from discreet.accounting import concentrated, pure
 from discreet.events import BoundedRangeEvent
+from discreet.exact.rounding import exp_down, exp_up
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.selection import Exponential
 from discreet.mechanisms.selection.exponential import shares
 from discreet.mechanisms.selection.scores import Bracket
-from discreet.rounding import exp_down, exp_up
 from fits import fit
 from score_vectors import gaps, monotone_neighbours, neighbours, vectors
 

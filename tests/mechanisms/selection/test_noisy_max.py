@@ -11,10 +11,10 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.events import BoundedRangeEvent, PureEvent
+from discreet.exact.rounding import double_up, exp_up
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.selection import Exponential, NoisyMax, PermuteAndFlip, noisy_max
 from discreet.mechanisms.selection.noisy_max import chances
-from discreet.rounding import double_up, exp_up
 from fits import alike, fit
 from loops import A_SECOND, loops
 from score_vectors import gaps, largest_ratio, monotone_neighbours, neighbours, vectors

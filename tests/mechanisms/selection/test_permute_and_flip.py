@@ -12,9 +12,9 @@ import pytest
 from discreet.accounting import concentrated
 from discreet.errors import ParameterError
 from discreet.events import PureEvent
+from discreet.exact.rounding import exp_up
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip
 from discreet.mechanisms.selection.permute_and_flip import first_among
-from discreet.rounding import exp_up
 from fits import fit
 from score_vectors import gaps, largest_ratio, monotone_neighbours, neighbours, vectors
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement
 
+from discreet.exact.rounding import exp_down
 from discreet.mechanisms.smooth import Local
 from discreet.mechanisms.smooth.smoothing import smooth_sensitivity
-from discreet.rounding import exp_down
 
 Rows = tuple[int, ...]
 Made = Callable[[Rows], Local]

@@ -7,9 +7,9 @@ import pytest
 
 import draws as record
 from discreet.events import ApproximateEvent, ComposedEvent, ConcentratedEvent, DiscreteLaplaceEvent, PureEvent
+from discreet.exact.rounding import exp_down, exp_up
 from discreet.mechanisms.smooth import ProposeTestRelease, Smooth
 from discreet.mechanisms.smooth.laplace import delta_up
-from discreet.rounding import exp_down, exp_up
 from discreet.samplers import continuous
 
 GRID = Fraction(1, 8)

@@ -11,8 +11,8 @@ from scipy.special import logsumexp
 
 from discreet.errors import ParameterError
 from discreet.events import ConcentratedEvent
+from discreet.exact.rounding import exp_up
 from discreet.mechanisms.smooth.laplace_log_normal import calibrate
-from discreet.rounding import exp_up
 
 ORDERS = [1.05, 1.5, 2, 4, 8]
 FARTHEST = 16  # in sinh^-1 z: z up to 4.4 million

@@ -10,9 +10,9 @@ from small_worlds import datasets, neighbours
 
 from discreet.accounting import prices
 from discreet.errors import ParameterError
+from discreet.exact.rounding import exp_down, exp_up, log_up
 from discreet.mechanisms.smooth import BoundedMean, InterquartileRange, Median, ProposeTestRelease, SuppliedBounds
 from discreet.mechanisms.smooth.proposing import distance, least_threshold
-from discreet.rounding import exp_down, exp_up, log_up
 
 VALUES = range(4)
 STEPS = np.arange(-3_000, 3_001)

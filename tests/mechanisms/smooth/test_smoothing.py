@@ -6,9 +6,9 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import ParameterError
+from discreet.exact.rounding import exp_down, exp_up
 from discreet.mechanisms.smooth import BoundedMean, Median, SuppliedBounds
 from discreet.mechanisms.smooth.smoothing import LEAST_BETA, _Search, smooth_sensitivity
-from discreet.rounding import exp_down, exp_up
 
 
 class Sequence:

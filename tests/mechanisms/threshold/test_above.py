@@ -16,9 +16,9 @@ from discreet.accounting import filters
 from discreet.errors import ParameterError
 from discreet.events import PureEvent, from_canonical
 from discreet.events import canonical as text_of
+from discreet.exact.rounding import exp_down, exp_up
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.threshold import AboveThreshold
-from discreet.rounding import exp_down, exp_up
 from grids import over
 
 HALF, EIGHTH = Fraction(1, 2), Fraction(1, 8)

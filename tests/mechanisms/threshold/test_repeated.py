@@ -16,9 +16,9 @@ from discreet.auditing.exact import stated
 from discreet.errors import BudgetError, EntropyError, ParameterError, UnsupportedError
 from discreet.events import ComposedEvent, DiscreteGaussianEvent, PureEvent, RepeatedEvent, from_canonical
 from discreet.events import canonical as text_of
+from discreet.exact.rounding import exp_down
 from discreet.mechanisms import Gaussian, Laplace, Staircase
 from discreet.mechanisms.threshold import AboveThreshold, RepeatedAboveThreshold, stream
-from discreet.rounding import exp_down
 from fits import fit
 from grids import over
 

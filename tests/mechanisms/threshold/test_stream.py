@@ -13,8 +13,8 @@ import pytest
 from transcripts import Gap, probability, transcripts
 
 from discreet.errors import BudgetError, EntropyError, ParameterError, UnsupportedError
+from discreet.exact.rounding import exp_down
 from discreet.mechanisms.threshold import Above, AboveThreshold, Below, Stream, stream
-from discreet.rounding import exp_down
 from fits import fit
 
 FALSE_ALARM = 1e-6

@@ -32,7 +32,7 @@ from discreet.auditing.statistical.audit import audit
 from discreet.auditing.statistical.goodness_of_fit import grid_of, many
 from discreet.errors import DiscreetError, ParameterError, short_traceback
 from discreet.events import event_of
-from discreet.exact import rational, shown
+from discreet.exact.numbers import rational, shown
 
 __all__ = ["check_mechanism", "check_session", "require"]
 

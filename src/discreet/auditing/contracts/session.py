@@ -35,7 +35,7 @@ from discreet.auditing.side_channels.file_access import Noticing
 from discreet.auditing.statistical.audit import LEAST_SAMPLES, audit
 from discreet.catalog.catalog import Catalog
 from discreet.errors import FAILURE, BudgetError, Failure, ParameterError, SourceError, short_traceback
-from discreet.exact import Number, positive
+from discreet.exact.numbers import Number, positive
 from discreet.ledger import Entry, SQLiteLedger
 from discreet.planner.queries.tables import AggregatePlan, MechanismName, analyze
 from discreet.query.frame import Query

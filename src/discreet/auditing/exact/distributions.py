@@ -13,10 +13,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol
 
-from discreet import rounding
 from discreet.errors import AccountingError
 from discreet.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event, event_of, leaves
-from discreet.rounding import Interval, point, sqrt_up
+from discreet.exact import rounding
+from discreet.exact.rounding import Interval, point, sqrt_up
 
 MOST_STEPS = 6_000
 MOST_STATED = 20_000

@@ -33,7 +33,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet import rounding
 from discreet.accounting.prices import total as price_of
 from discreet.auditing.arguments import checked_claim
 from discreet.auditing.claims import ApproximateDP, Claim, ConcentratedDP
@@ -41,8 +40,9 @@ from discreet.auditing.exact import distributions
 from discreet.auditing.exact.distributions import FLOATS, ExponentialWeights, Law, MassFunction
 from discreet.auditing.finding import Finding, Verdict
 from discreet.errors import ParameterError, short_traceback
-from discreet.exact import rational
-from discreet.rounding import Interval, exp_up, log_down, point
+from discreet.exact import rounding
+from discreet.exact.numbers import rational
+from discreet.exact.rounding import Interval, exp_up, log_down, point
 
 LAYER = "masses"
 ORDERS = (Fraction(3, 2), Fraction(2), Fraction(4), Fraction(16))

@@ -31,7 +31,7 @@ from discreet.auditing.sensitivity.distances import INFINITE, Incomparable, Norm
 from discreet.catalog.catalog import Catalog, Table
 from discreet.engines import DuckDB, Engine, RegisteredSource, Workspace, source_of
 from discreet.errors import ParameterError, short_traceback
-from discreet.exact import Number, rational, shown, whole
+from discreet.exact.numbers import Number, rational, shown, whole
 from discreet.planner.queries.aggregate import NoisyMeasure
 from discreet.planner.queries.tables import AggregatePlan, MechanismName, Sensitivity, analyze
 from discreet.query.frame import Query

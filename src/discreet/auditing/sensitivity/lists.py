@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import ParameterError, short_traceback
-from discreet.exact import Number, rational, whole
+from discreet.exact.numbers import Number, rational, whole
 
 NO_NUMBERS = (math.nan, math.inf, -math.inf)
 FAR = (1.7976931348623157e308, -1.7976931348623157e308, 2.0**53, 2.0**53 + 2, -(2.0**52), 1e16, 5e-324, -5e-324)

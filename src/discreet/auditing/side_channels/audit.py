@@ -63,7 +63,7 @@ from discreet.auditing.side_channels.recorder import (
     within_a_day,
 )
 from discreet.errors import short_traceback
-from discreet.exact import Number, whole
+from discreet.exact.numbers import Number, whole
 from discreet.query.frame import Query, count, table
 from discreet.release.release import MeasuredColumn, Release
 from discreet.session.arguments import table_name

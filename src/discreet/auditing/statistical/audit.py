@@ -32,7 +32,7 @@ from discreet.auditing.statistical.events import Candidates, Event, SelectedEven
 from discreet.auditing.statistical.outcomes import Mechanism, Runs
 from discreet.auditing.statistical.samples import Samples
 from discreet.errors import ParameterError, short_traceback
-from discreet.exact import Number, whole
+from discreet.exact.numbers import Number, whole
 from discreet.progress import Stage, shown_while
 
 LAYER = "statistics"

@@ -35,7 +35,7 @@ from scipy import optimize, stats
 
 from discreet.auditing.exact.distributions import MOST_STATED, MassFunction
 from discreet.auditing.finding import Finding, Verdict
-from discreet.exact import rational, whole
+from discreet.exact.numbers import rational, whole
 
 LAYER = "draws"
 MOST_BINS = 24

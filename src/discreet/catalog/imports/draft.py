@@ -18,7 +18,7 @@ from discreet.catalog.catalog import ROW_IN_TEXT, validate
 from discreet.catalog.columns import UNSTRUCTURED, Column, ColumnType
 from discreet.catalog.names import check_names
 from discreet.errors import CatalogError, ParameterError, Refusal
-from discreet.exact import rational, whole
+from discreet.exact.numbers import rational, whole
 
 LARGEST_COUNT = 10**15
 _NO_UNIT = (ColumnType.REAL, *UNSTRUCTURED)

@@ -27,7 +27,7 @@ from discreet.catalog.catalog import ColumnType
 from discreet.engines.sql import contribution_bounding, expressions
 from discreet.engines.sql.dialect import Dialect
 from discreet.errors import ParameterError, TypeMismatchError
-from discreet.exact import whole
+from discreet.exact.numbers import whole
 from discreet.plan.physical import Scan, Term, reads_of
 
 BLOCK = "discreet_block"

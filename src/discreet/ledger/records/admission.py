@@ -10,7 +10,7 @@ from discreet import events
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, LARGEST_UNITS, RHO_UNITS, Cost, cost
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, ParameterError
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 from discreet.zcdp import epsilon_of
 
 LEAST_USEFUL_SHARE = Fraction(1, 1000)

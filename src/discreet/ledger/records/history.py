@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 from discreet.ledger.records.chain import Kind, State
 from discreet.ledger.records.receipt import Receipt
 from discreet.release.values.rendering import cell

@@ -14,7 +14,7 @@ from typing import Any
 from discreet.accounting.costs import NOTHING, Cost, FilterCaps, restate
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, LedgerError, ParameterError, Refusal
-from discreet.exact import shown, whole
+from discreet.exact.numbers import shown, whole
 from discreet.ledger.records import admission, faults
 from discreet.ledger.records.canonical_text import canonical, parse_object
 from discreet.ledger.records.chain import cost_columns, cost_in

@@ -17,7 +17,7 @@ from discreet.accounting.costs import LARGEST_UNITS, NOTHING, Cost
 from discreet.accounting.filters import Budget
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import BudgetError, CatalogError, ParameterError, Refusal, SourceError, UnitError
-from discreet.exact import shown, whole
+from discreet.exact.numbers import shown, whole
 from discreet.ledger.records import places
 from discreet.ledger.records.canonical_text import LONGEST_SOURCE, canonical, digest, document, label, same_document
 

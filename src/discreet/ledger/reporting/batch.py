@@ -18,9 +18,9 @@ from discreet import accounting, events
 from discreet.accounting.costs import DELTA_UNITS, NOTHING, RHO_UNITS, Cost
 from discreet.accounting.prices import price
 from discreet.errors import Refusal
+from discreet.exact.rounding import double_up, units_up
 from discreet.ledger.records.history import Entry
 from discreet.ledger.reporting.spending import BY_LOSSES, AtDelta
-from discreet.rounding import double_up, units_up
 
 MOST_DISTINCT = 128
 MOST_GROUPS = 64

@@ -20,7 +20,8 @@ from discreet import plots
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, NOTHING, RHO_UNITS
 from discreet.accounting.filters import Budget
 from discreet.errors import ParameterError, short_traceback
-from discreet.exact import Number, probability
+from discreet.exact.numbers import Number, probability
+from discreet.exact.rounding import double_up
 from discreet.ledger.records.chain import Kind
 from discreet.ledger.records.history import Entry
 from discreet.ledger.reporting.batch import NOT_FIXED, BatchTotal, batch
@@ -39,7 +40,6 @@ from discreet.ledger.reporting.spending import (
     text_up,
 )
 from discreet.ledger.reporting.tables import TextTable, html_page, text_page
-from discreet.rounding import double_up
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost
 from discreet.accounting.filters import Budget
+from discreet.exact.rounding import brief_up, digits_down, digits_up, double_down, double_up
 from discreet.ledger.records.chain import Kind, State
 from discreet.ledger.records.history import Entry
-from discreet.rounding import brief_up, digits_down, digits_up, double_down, double_up
 from discreet.zcdp import epsilon_at_order, epsilon_of
 
 BY_EPSILONS = "sum of epsilons"

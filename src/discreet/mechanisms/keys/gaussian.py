@@ -34,7 +34,7 @@ from fractions import Fraction
 from functools import partial
 
 from discreet.errors import short_traceback
-from discreet.exact import Number, positive
+from discreet.exact.numbers import Number, positive
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.hockey_stick import tail_up
 from discreet.mechanisms.keys.rule import Relation

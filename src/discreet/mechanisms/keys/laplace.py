@@ -32,11 +32,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import short_traceback
-from discreet.exact import Number, positive
+from discreet.exact.numbers import Number, positive
+from discreet.exact.rounding import exp_down, exp_up
 from discreet.mechanisms.keys.rule import Relation
 from discreet.mechanisms.keys.thresholding import ThresholdRule, least_threshold
 from discreet.mechanisms.laplace import Laplace
-from discreet.rounding import exp_down, exp_up
 
 
 @dataclass(frozen=True, init=False)

@@ -35,9 +35,9 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, short_traceback
 from discreet.events import ApproximateEvent
-from discreet.exact import Number, positive
+from discreet.exact.numbers import Number, positive
+from discreet.exact.rounding import exp_down
 from discreet.mechanisms.keys.rule import LARGEST_COUNT, Relation, Rule, Units, counts_of
-from discreet.rounding import exp_down
 from discreet.samplers.entropy import random_bytes
 
 BITS = 256

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, short_traceback
-from discreet.exact import Number, positive, probability, whole
+from discreet.exact.numbers import Number, positive, probability, whole
 from discreet.mechanisms import lattice
 
 Relation = Literal["add_remove", "replace_one"]

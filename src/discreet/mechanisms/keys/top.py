@@ -35,10 +35,10 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError, short_traceback
 from discreet.events import ApproximateEvent, BoundedRangeEvent, ComposedEvent, RepeatedEvent
-from discreet.exact import Number, positive, probability, whole
+from discreet.exact.numbers import Number, positive, probability, whole
+from discreet.exact.rounding import log_up
 from discreet.mechanisms.keys.rule import Relation, counts_of
 from discreet.mechanisms.selection.scores import failing, loss
-from discreet.rounding import log_up
 from discreet.samplers import categorical
 
 LIMIT = 10_000

@@ -40,10 +40,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import BoundedRangeEvent, ConcentratedEvent, PureEvent
-from discreet.exact import Number, positive, probability, rational, whole
+from discreet.exact.numbers import Number, positive, probability, rational, whole
+from discreet.exact.rounding import sqrt_down
 from discreet.mechanisms import lattice
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip
-from discreet.rounding import sqrt_down
 
 MOST_PARTS = 10**6
 _FITS = 2**62

@@ -30,7 +30,7 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import Event
-from discreet.exact import Number
+from discreet.exact.numbers import Number
 from discreet.mechanisms.additive import AdditiveNoise
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace

@@ -35,11 +35,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import BoundedRangeEvent
-from discreet.exact import Number, positive, rational
+from discreet.exact.numbers import Number, positive, rational
+from discreet.exact.rounding import log_up
 from discreet.mechanisms import lattice
 from discreet.mechanisms.lattice import Scalar
 from discreet.mechanisms.sampled.steps import Answer, Relation, Steps
-from discreet.rounding import log_up
 from discreet.samplers import categorical
 
 MOST_POINTS = 2**20

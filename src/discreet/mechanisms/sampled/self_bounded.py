@@ -32,14 +32,14 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import BoundedRangeEvent, ComposedEvent, ConcentratedEvent, PureEvent, RepeatedEvent
-from discreet.exact import Number, positive, probability, rational
+from discreet.exact.numbers import Number, positive, probability, rational
+from discreet.exact.rounding import sqrt_down
 from discreet.mechanisms import lattice
 from discreet.mechanisms.additive import AdditiveNoise
 from discreet.mechanisms.lattice import Scalar
 from discreet.mechanisms.sampled.clipped_mean import ClippedMean
 from discreet.mechanisms.sampled.private_quantile import PrivateQuantile
 from discreet.mechanisms.sampled.steps import Answer, Relation, Steps
-from discreet.rounding import sqrt_down
 
 PER_DOUBLING = 32
 _PARTS = 2**40

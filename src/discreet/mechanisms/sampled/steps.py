@@ -30,7 +30,7 @@ from typing import Literal
 
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import ParameterError, public_class
-from discreet.exact import Number, positive, rational, shown, whole
+from discreet.exact.numbers import Number, positive, rational, shown, whole
 from discreet.mechanisms import lattice
 from discreet.mechanisms.lattice import Scalar
 

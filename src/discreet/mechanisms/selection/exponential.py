@@ -32,8 +32,8 @@ import numpy as np
 
 from discreet.errors import public_class, short_traceback
 from discreet.events import BoundedRangeEvent
+from discreet.exact.rounding import exp
 from discreet.mechanisms.selection.scores import Bracket, Scores, SelectionMechanism, distances, standing
-from discreet.rounding import exp
 from discreet.samplers import categorical
 
 

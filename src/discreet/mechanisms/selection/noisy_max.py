@@ -46,12 +46,12 @@ import numpy as np
 
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import BoundedRangeEvent, PureEvent
-from discreet.exact import Number, whole
+from discreet.exact.numbers import Number, whole
+from discreet.exact.rounding import double_up, exp_down, exp_up
 from discreet.mechanisms.lattice import Scalar, value_of
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.selection.scores import Bracket, Scores, SelectionMechanism, failing, standing
-from discreet.rounding import double_up, exp_down, exp_up
 from discreet.samplers import categorical
 from discreet.samplers.categorical import Gaps
 from discreet.samplers.discrete import check_scale, discrete_laplace

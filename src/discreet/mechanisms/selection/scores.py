@@ -34,8 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, short_traceback
-from discreet.exact import Number, positive, probability, whole
-from discreet.rounding import Interval, brief_up, log_up
+from discreet.exact.numbers import Number, positive, probability, whole
+from discreet.exact.rounding import Interval, brief_up, log_up
 from discreet.samplers.categorical import Gaps
 
 Scores = Sequence[int | Fraction] | NDArray[np.integer[Any]]

@@ -33,7 +33,7 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import BoundedRangeEvent, RepeatedEvent
-from discreet.exact import Number, whole
+from discreet.exact.numbers import Number, whole
 from discreet.mechanisms.selection.exponential import weights
 from discreet.mechanisms.selection.scores import Bracket, Scores, SelectionMechanism, failing, loss, standing
 from discreet.samplers import categorical

@@ -28,7 +28,7 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import Event
-from discreet.exact import Number, positive, probability, rational
+from discreet.exact.numbers import Number, positive, probability, rational
 from discreet.mechanisms import lattice
 from discreet.mechanisms.lattice import Scalar
 from discreet.mechanisms.smooth import laplace, laplace_log_normal, pareto, student_t

@@ -27,8 +27,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.events import ApproximateEvent
+from discreet.exact.rounding import exp_down, exp_up
 from discreet.mechanisms.smooth.smoothing import Calibration
-from discreet.rounding import exp_down, exp_up
 from discreet.samplers import continuous
 
 _PARTS = 2**40

@@ -25,9 +25,9 @@ References
 from fractions import Fraction
 
 from discreet.events import ConcentratedEvent
-from discreet.exact import Number
+from discreet.exact.numbers import Number
+from discreet.exact.rounding import double_down, exp_up, sqrt_up
 from discreet.mechanisms.smooth.smoothing import Calibration
-from discreet.rounding import double_down, exp_up, sqrt_up
 from discreet.samplers import continuous
 
 

@@ -33,7 +33,7 @@ import numpy as np
 
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import Failure, ParameterError, public_class
-from discreet.exact import Number, positive, rational, whole
+from discreet.exact.numbers import Number, positive, rational, whole
 
 DEFAULT_REACH = 10_000
 

@@ -25,8 +25,8 @@ References
 from fractions import Fraction
 
 from discreet.events import PureEvent
+from discreet.exact.rounding import double_down, exp_down
 from discreet.mechanisms.smooth.smoothing import Calibration
-from discreet.rounding import double_down, exp_down
 from discreet.samplers import continuous
 
 _LARGEST_EXPONENT = Fraction(700)

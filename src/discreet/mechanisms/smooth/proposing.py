@@ -32,11 +32,11 @@ from fractions import Fraction
 
 from discreet.errors import public_class, short_traceback
 from discreet.events import ApproximateEvent, ComposedEvent, DiscreteLaplaceEvent
-from discreet.exact import Number, positive, probability
+from discreet.exact.numbers import Number, positive, probability
+from discreet.exact.rounding import double_up, exp_down, exp_up, log_down, log_up
 from discreet.mechanisms import lattice
 from discreet.mechanisms.lattice import Scalar
 from discreet.mechanisms.smooth.local import Local
-from discreet.rounding import double_up, exp_down, exp_up, log_down, log_up
 from discreet.samplers import continuous, discrete
 
 

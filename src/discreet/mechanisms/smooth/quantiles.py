@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import ParameterError, public_class
-from discreet.exact import Number, positive, rational, shown, whole
+from discreet.exact.numbers import Number, positive, rational, shown, whole
 from discreet.mechanisms.smooth.local import private_whole, relation_of
 
 Whole = Sequence[int] | NDArray[np.integer[Any]]

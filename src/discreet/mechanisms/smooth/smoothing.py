@@ -26,8 +26,8 @@ from typing import NamedTuple
 
 from discreet.errors import ParameterError
 from discreet.events import Event
+from discreet.exact.rounding import exp_up
 from discreet.mechanisms.smooth.local import Local
-from discreet.rounding import exp_up
 from discreet.samplers import continuous
 
 LEAST_BETA = Fraction(1, 10**30)

@@ -24,8 +24,8 @@ References
 from fractions import Fraction
 
 from discreet.events import PureEvent
+from discreet.exact.rounding import double_down, sqrt_up
 from discreet.mechanisms.smooth.smoothing import Calibration
-from discreet.rounding import double_down, sqrt_up
 from discreet.samplers import continuous
 
 

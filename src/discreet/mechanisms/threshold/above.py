@@ -42,12 +42,12 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import PureEvent
-from discreet.exact import Number, positive, rational, shown, whole
+from discreet.exact.numbers import Number, positive, rational, shown, whole
+from discreet.exact.rounding import double_up, exp_down
 from discreet.mechanisms import lattice
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.lattice import Scalar
 from discreet.mechanisms.threshold.stream import Scales, Stream
-from discreet.rounding import double_up, exp_down
 from discreet.samplers import discrete
 
 _THOUSANDTHS = 1000

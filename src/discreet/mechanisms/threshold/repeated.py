@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import ComposedEvent, RepeatedEvent
-from discreet.exact import Number, whole
+from discreet.exact.numbers import Number, whole
 from discreet.mechanisms import lattice
 from discreet.mechanisms.additive import AdditiveNoise
 from discreet.mechanisms.lattice import Scalar

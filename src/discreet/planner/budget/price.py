@@ -6,10 +6,10 @@ from typing import Any
 
 from discreet.accounting.costs import EPSILON_UNITS, RHO_UNITS
 from discreet.accounting.filters import Budget
-from discreet.exact import Number, positive, rational
+from discreet.exact.numbers import Number, positive, rational
+from discreet.exact.rounding import units_down
 from discreet.mechanisms import additive_noise
 from discreet.mechanisms.additive import Tag
-from discreet.rounding import units_down
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,8 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.catalog.privacy_unit import Caps, Unit
 from discreet.errors import KeysError, ParameterError, UnsupportedError
-from discreet.exact import Number, shown
+from discreet.exact.numbers import Number, shown
+from discreet.exact.rounding import units_down
 from discreet.plan import logical, physical
 from discreet.plan.physical import CountRows, Integers, Keys, Pushdown, SumSteps
 from discreet.planner.budget import allocation
@@ -66,7 +67,6 @@ from discreet.release.explanation import ExplainedOutput
 from discreet.release.release import Key, MeasuredColumn, OutputColumn, Release
 from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.release.values.columns import empty_output
-from discreet.rounding import units_down
 
 Steps = Sequence[Sequence[int]]
 LOW, HIGH = "low", "high"

@@ -17,7 +17,7 @@ import numpy as np
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType, Value
 from discreet.errors import KeysError
-from discreet.exact import Number
+from discreet.exact.numbers import Number
 from discreet.mechanisms import AdditiveNoise
 from discreet.plan import logical, physical
 from discreet.plan.physical import CountRows

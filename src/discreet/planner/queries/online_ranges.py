@@ -12,7 +12,7 @@ from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError, UnsupportedError
-from discreet.exact import Number, whole
+from discreet.exact.numbers import Number, whole
 from discreet.plan import logical, physical
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import CountRows, Pushdown

@@ -15,7 +15,7 @@ from discreet.accounting.filters import Budget, readable
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps, Unit
 from discreet.errors import BudgetError, ParameterError, UnboundedError, UnsupportedError
-from discreet.exact import Number, shown
+from discreet.exact.numbers import Number, shown
 from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold, Optimal
 from discreet.plan import logical, physical
 from discreet.plan.physical import CountUnits, KeyedTable

@@ -15,7 +15,7 @@ from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import UnsupportedError
-from discreet.exact import Number, shown
+from discreet.exact.numbers import Number, shown
 from discreet.plan import logical, physical
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import MechanismName, Spending

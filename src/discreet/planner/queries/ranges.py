@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.catalog.privacy_unit import Caps, Unit
-from discreet.exact import Number
+from discreet.exact.numbers import Number
 from discreet.mechanisms import AdditiveNoise
 from discreet.plan import logical, physical
 from discreet.plan.physical import CountRows

@@ -14,7 +14,7 @@ from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError
-from discreet.exact import Number, rational, shown, whole
+from discreet.exact.numbers import Number, rational, shown, whole
 from discreet.mechanisms.sampled import ClippedMean, PrivateMedian, SelfBoundedMean
 from discreet.plan import logical
 from discreet.plan.fingerprint import digest

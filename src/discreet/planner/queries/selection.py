@@ -17,7 +17,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps, Neighbours, Unit
 from discreet.errors import KeysError, ParameterError, UnsupportedError
-from discreet.exact import Number, whole
+from discreet.exact.numbers import Number, whole
 from discreet.mechanisms.keys import TopKeys
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip, TopK
 from discreet.plan import logical, physical

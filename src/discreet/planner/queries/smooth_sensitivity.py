@@ -13,7 +13,7 @@ from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError, UnsupportedError
-from discreet.exact import Number, positive, shown
+from discreet.exact.numbers import Number, positive, shown
 from discreet.mechanisms.smooth import (
     BoundedMean,
     InterquartileRange,

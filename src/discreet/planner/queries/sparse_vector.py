@@ -22,7 +22,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import BudgetError, ParameterError, UnboundedError, UnsupportedError
-from discreet.exact import Number, shown
+from discreet.exact.numbers import Number, shown
 from discreet.mechanisms.lattice import Scalar
 from discreet.mechanisms.threshold import AboveThreshold, RepeatedAboveThreshold
 from discreet.plan import logical, physical

@@ -12,7 +12,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps, Unit
 from discreet.errors import ParameterError
-from discreet.exact import Number
+from discreet.exact.numbers import Number
 from discreet.plan import logical, physical
 from discreet.planner.budget import allocation, measurement_basis
 from discreet.planner.budget import shares as budget_shares

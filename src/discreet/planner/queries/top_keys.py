@@ -14,7 +14,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, Value
 from discreet.catalog.privacy_unit import Caps
 from discreet.errors import UnsupportedError
-from discreet.exact import Number, whole
+from discreet.exact.numbers import Number, whole
 from discreet.mechanisms.keys import TopKeys
 from discreet.mechanisms.keys.top import LIMIT
 from discreet.plan import logical, physical

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from discreet.catalog.catalog import NUMERIC, ColumnType
-from discreet.exact import rational
+from discreet.exact.numbers import rational
 from discreet.plan.physical import Apply, Constant, Read, Term, case_parts
 
 Bounds = tuple[Fraction, Fraction]

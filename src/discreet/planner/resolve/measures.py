@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from discreet.catalog.catalog import NUMERIC, UNSTRUCTURED, Column, ColumnType, Value
 from discreet.errors import KeysError, ParameterError, TypeMismatchError, UnboundedError, UnsupportedError
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 from discreet.plan import logical, physical
 from discreet.planner.resolve.binding import KEY_EXAMPLES, Bound, key_constant
 from discreet.planner.resolve.grids import default_grid, missing_step

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from discreet.catalog.catalog import NUMERIC, UNSTRUCTURED, Column, ColumnType
 from discreet.errors import ParameterError, TypeMismatchError, UnboundedError, UnsupportedError
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 from discreet.plan import logical
 from discreet.plan.physical import Average, CountKinds, CountRows, Extreme, Feature, SumSteps, Term
 from discreet.planner.resolve.grids import default_grid, missing_step

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.rounding import sqrt_up
+from discreet.exact.rounding import sqrt_up
 
 VARIANCE, DEVIATION = KINDS = ("variance", "standard deviation")
 

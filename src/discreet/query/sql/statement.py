@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError, SqlError, public_class, short_traceback
-from discreet.exact import Number, probability, rational
+from discreet.exact.numbers import Number, probability, rational
 from discreet.query.sql.dialects import DEFAULT, checked_dialect
 from discreet.query.sql.logs import no_parser_logs
 

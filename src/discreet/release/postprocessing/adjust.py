@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import ParameterError, UnsupportedError
+from discreet.exact.rounding import double_up
 from discreet.mechanisms.additive import AdditiveNoise
 from discreet.release.postprocessing.derived import DerivedValues
 from discreet.release.postprocessing.quantities import Linear, Quantity, margin_of, sum_linear
 from discreet.release.values.columns import Figure, Key, OutputColumn
-from discreet.rounding import double_up
 
 Crowd = tuple[Fraction, AdditiveNoise]
 

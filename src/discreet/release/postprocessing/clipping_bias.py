@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import ParameterError
-from discreet.exact import rational, shown
+from discreet.exact.numbers import rational, shown
+from discreet.exact.rounding import double_down, double_up
 from discreet.release.postprocessing.quantities import Linear, Quotient
 from discreet.release.values import rendering
 from discreet.release.values.columns import Key
-from discreet.rounding import double_down, double_up
 
 _NUMBER = r"(-?[0-9.]+(?:e[-+]?[0-9]+)?)"
 _BETWEEN = re.compile(rf"\[{_NUMBER}, {_NUMBER}\)")

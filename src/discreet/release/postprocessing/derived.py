@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from discreet import plots
 from discreet.errors import ParameterError
-from discreet.exact import Number, probability, rational, shown
+from discreet.exact.numbers import Number, probability, rational, shown
+from discreet.exact.rounding import double_down, double_up
 from discreet.release.postprocessing.quantities import Linear, Quantity, Quotient, add, at_once
 from discreet.release.values import rendering
 from discreet.release.values.columns import Key, key_arrays
-from discreet.rounding import double_down, double_up
 
 if TYPE_CHECKING:
     import pandas as pd

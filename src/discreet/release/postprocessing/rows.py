@@ -10,10 +10,10 @@ from typing import Any
 
 from discreet.catalog.catalog import Value
 from discreet.errors import NameNotFoundError, ParameterError, UnsupportedError, suggestion
+from discreet.exact.rounding import double_up
 from discreet.mechanisms.additive import AdditiveNoise
 from discreet.release.postprocessing.quantities import Atom, Linear, Quantity, Quotient
 from discreet.release.values.columns import Answer, Factors, Figure, Key, MeasuredColumn, OutputColumn
-from discreet.rounding import double_up
 
 NOTHING_FOUND = "automatic bounds found nothing, so there is no number"
 BOUNDS_INSTEAD = "bounds=(low, high) from public knowledge, or a larger epsilon"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 from discreet.release.postprocessing.rows import noise_of
 from discreet.release.values import rendering
 from discreet.release.values.columns import MeasuredColumn

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from discreet.errors import ParameterError, UnsupportedError, public_class, short_traceback
-from discreet.exact import Number, positive, rational, shown, whole
+from discreet.exact.numbers import Number, positive, rational, shown, whole
 from discreet.release.postprocessing import adjust, simulation
 from discreet.release.postprocessing import rows as release_rows
 from discreet.release.postprocessing.clipping_bias import Bins, Clipping, clipping, ranges_of, require_ordered_bounds

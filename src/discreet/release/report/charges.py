@@ -20,8 +20,8 @@ from discreet.accounting import tradeoff
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost, cost
 from discreet.catalog.privacy_unit import Neighbours, Unit
 from discreet.errors import ParameterError, Refusal
+from discreet.exact.rounding import brief_up, exp_up
 from discreet.release.result import Result
-from discreet.rounding import brief_up, exp_up
 from discreet.zcdp import epsilon_of
 
 FALSE_POSITIVES = Fraction(1, 100)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from discreet import events
 from discreet.errors import ParameterError
-from discreet.exact import shown
+from discreet.exact.numbers import shown
+from discreet.exact.rounding import shown_up
 from discreet.release.document import Document, Lines
 from discreet.release.estimate import Estimate
 from discreet.release.release import Release
@@ -20,7 +21,6 @@ from discreet.release.selection import Selection
 from discreet.release.sql_release import SqlRelease
 from discreet.release.values import rendering
 from discreet.release.values.columns import MeasuredColumn
-from discreet.rounding import shown_up
 
 _NO_QUERY: Lines = (("query", "not in the file, which is of version 1"),)
 _CHOSEN = "rows were chosen by their noisy numbers, by HAVING or ORDER BY with LIMIT"

@@ -9,12 +9,12 @@ from enum import StrEnum
 from fractions import Fraction
 
 from discreet.accounting.filters import CEILING
-from discreet.exact import shown
+from discreet.exact.numbers import shown
+from discreet.exact.rounding import shown_up
 from discreet.release.report import wording
 from discreet.release.report.facts import Facts
 from discreet.release.report.tables import relative_text, relative_width
 from discreet.release.values import rendering
-from discreet.rounding import shown_up
 
 
 class HazardStatus(StrEnum):

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator
 
+from discreet.exact.rounding import shown_up
 from discreet.release.report import wording
 from discreet.release.report.charges import Protection
 from discreet.release.report.facts import Facts, ReportedResult
@@ -25,7 +26,6 @@ from discreet.release.report.threats import assumptions, parties
 from discreet.release.result import Result
 from discreet.release.signed import ORIGINAL
 from discreet.release.values import rendering
-from discreet.rounding import shown_up
 
 _NO_STEPS = "none"
 _DIGITS = 12

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from discreet.exact.rounding import double_up
 from discreet.release.report import wording
 from discreet.release.report.charges import FALSE_POSITIVES, Protection
 from discreet.release.report.facts import Facts, ReportedResult
@@ -12,7 +13,6 @@ from discreet.release.report.registry import entry
 from discreet.release.report.threats import assumptions, parties
 from discreet.release.result import ratio_text
 from discreet.release.serialization import read_schema
-from discreet.rounding import double_up
 
 SCHEMA = "discreet.release-report/1"
 

@@ -3,13 +3,13 @@
 from typing import Any
 
 from discreet.catalog import strict_yaml
+from discreet.exact.rounding import shown_up
 from discreet.release.report import wording
 from discreet.release.report.about import NOT_STATED
 from discreet.release.report.charges import Protection
 from discreet.release.report.facts import Facts
 from discreet.release.serialization import read_schema
 from discreet.release.values import rendering
-from discreet.rounding import shown_up
 
 SCHEMA = "discreet.registry/1"
 TRUST_MODEL = "central: the curator holds the rows, and noise is added before anything leaves"

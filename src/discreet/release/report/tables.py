@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from discreet.catalog.catalog import Value
-from discreet.exact import shown
+from discreet.exact.numbers import shown
 from discreet.release.estimate import Estimate
 from discreet.release.release import Release
 from discreet.release.saved import Saved

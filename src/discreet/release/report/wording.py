@@ -3,11 +3,11 @@
 import re
 from fractions import Fraction
 
-from discreet.exact import shown
+from discreet.exact.numbers import shown
+from discreet.exact.rounding import digits_down, shown_up
 from discreet.release.report.about import About
 from discreet.release.report.charges import FALSE_POSITIVES, Protection
 from discreet.release.values import rendering
-from discreet.rounding import digits_down, shown_up
 
 NO_BOUND = "no useful bound"
 _SIGNS = {"<=": "at most", ">=": "at least", "<": "below", ">": "above", "=": "is", "≠": "is not"}

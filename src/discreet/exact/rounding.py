@@ -9,7 +9,7 @@ Definition
 
 Guarantee
     Every result is on the side that its name states, and every interval holds the true number. Proof:
-    docs/proofs/rounding.md.
+    docs/proofs/exact/rounding.md.
 
 Exactness
     Square roots are within one part in 10^57, e^x within 12 + |x| parts in 10^59, logarithms within two parts in 10^58
@@ -33,7 +33,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from discreet.errors import ParameterError
-from discreet.exact import out_of_range, shown
+from discreet.exact.numbers import out_of_range, shown
 
 DIGITS = 60
 BRIEF_DIGITS = 12

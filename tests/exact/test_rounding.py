@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet import rounding
 from discreet.errors import ParameterError
-from discreet.rounding import DecimalInterval, Directed, Interval, IntervalArithmetic, point
+from discreet.exact import rounding
+from discreet.exact.rounding import DecimalInterval, Directed, Interval, IntervalArithmetic, point
 
 NARROW = Fraction(1, 10**50)
 PRECISION = 300
@@ -32,7 +32,7 @@ def truth(function, value: Fraction) -> Fraction:
         return Fraction(-mantissa if sign else mantissa) * Fraction(2) ** exponent
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @settings(deadline=None)
 @given(moderate | tiny)
 def test_exp_is_held_between_its_two_roundings(value):
@@ -40,7 +40,7 @@ def test_exp_is_held_between_its_two_roundings(value):
     assert true * (1 - width) <= rounding.exp_down(value) < true < rounding.exp_up(value) <= true * (1 + width)
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @settings(deadline=None)
 @given(above_zero | tiny.map(lambda part: 1 + part) | tiny.map(lambda part: 1 - part))
 def test_log_is_held_between_its_two_roundings(value):
@@ -49,7 +49,7 @@ def test_log_is_held_between_its_two_roundings(value):
     assert true - width <= rounding.log_down(value) <= true <= rounding.log_up(value) <= true + width
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @settings(deadline=None)
 @given(above_zero)
 def test_the_square_root_is_held_between_its_two_roundings(value):
@@ -58,7 +58,7 @@ def test_the_square_root_is_held_between_its_two_roundings(value):
     assert high <= low * (1 + Fraction(2, 10**57))
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @settings(deadline=None)
 @given(above_zero)
 def test_the_root_as_a_double_is_the_least_that_covers(value):
@@ -67,7 +67,7 @@ def test_the_root_as_a_double_is_the_least_that_covers(value):
     assert Fraction(math.nextafter(root, 0.0)) ** 2 < value
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @settings(deadline=None)
 @given(st.fractions())
 def test_doubles_are_the_nearest_on_their_side(value):
@@ -76,7 +76,7 @@ def test_doubles_are_the_nearest_on_their_side(value):
     assert Fraction(math.nextafter(up, -math.inf)) < value < Fraction(math.nextafter(down, math.inf))
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @settings(deadline=None)
 @given(st.fractions(), st.integers(min_value=1, max_value=10**18))
 def test_units_cover_upwards_and_fit_downwards(value, per_unit):
@@ -84,7 +84,7 @@ def test_units_cover_upwards_and_fit_downwards(value, per_unit):
     assert rounding.units_down(value, per_unit) == math.floor(value * per_unit)
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @settings(deadline=None)
 @given(st.fractions(), st.integers(-400, 400), st.integers(1, 15))
 def test_significant_digits_are_the_nearest_on_their_side(value, power, digits):
@@ -147,7 +147,7 @@ def test_a_number_that_a_guarantee_states_is_never_below_the_value_and_hardly_ab
     assert rounding.shown_up(Fraction(1, 2)) == "0.5"
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @sides
 @settings(deadline=None, max_examples=50)
 @given(value=moderate | tiny, digits=st.integers(1, 90))
@@ -162,7 +162,7 @@ def test_decimals_of_any_precision_are_on_their_side_by_two_units_at_most(up, va
         assert 0 < sign * (Fraction(found) / truth(mpmath.sqrt, Fraction(argument)) - 1) < 2 * unit
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @pytest.mark.parametrize("exponent", ["0", "1/3", "-1/7", "5", "-700", "1999", "-2000", "-2400", "-1000000"])
 def test_exponentials_lie_strictly_on_both_sides_even_where_they_underflow(exponent):
     value = Fraction(exponent)
@@ -172,7 +172,7 @@ def test_exponentials_lie_strictly_on_both_sides_even_where_they_underflow(expon
     assert 0 <= low < true < high
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @pytest.mark.parametrize("bits", [1, 8, 31, 95, 300, 2_000])
 def test_decay_units_of_any_precision_hold_the_exponential_and_are_narrow(bits):
     with mpmath.workdps(bits // 3 + 40):
@@ -191,7 +191,7 @@ def test_decay_units_of_any_precision_hold_the_exponential_and_are_narrow(bits):
     assert rounding.decay_units(Fraction(10**60), bits) == (0, 1)
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @settings(deadline=None)
 @given(st.fractions(0, 200, max_denominator=10**9) | tiny, st.integers(1, 200))
 def test_decay_units_hold_every_exponential(exponent, bits):
@@ -200,7 +200,7 @@ def test_decay_units_hold_every_exponential(exponent, bits):
     assert high - low <= 2
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @settings(deadline=None)
 @given(st.fractions(-50, 50, max_denominator=1000))
 def test_an_exponential_and_its_logarithm_come_back(value):
@@ -216,7 +216,7 @@ def test_what_is_known_exactly_stays_exact():
     assert rounding.log(point(1)) == point(0)
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @settings(deadline=None)
 @given(st.lists(st.fractions(0, 5, max_denominator=97), max_size=20))
 def test_a_sum_holds_the_true_one(values):
@@ -225,7 +225,7 @@ def test_a_sum_holds_the_true_one(values):
     assert held.high - held.low <= Fraction(1, 10**100)
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @settings(deadline=None)
 @given(st.fractions("1/9", 5, max_denominator=97), st.fractions("1/9", 5, max_denominator=97))
 def test_powers_of_whole_orders_are_exact_and_others_hold_them(one, other):
@@ -252,7 +252,7 @@ def test_quotients_and_widening_go_outward():
     assert point(10).widened(Fraction(1, 10)) == Interval(Fraction(9), Fraction(11))
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @pytest.mark.parametrize("bits", [64, 128, 256, 512])
 def test_arithmetic_rounds_outward_at_every_precision(bits):
     arithmetic = IntervalArithmetic(bits)
@@ -277,7 +277,7 @@ def test_arithmetic_rounds_outward_at_every_precision(bits):
                 assert high - low <= mpmath.mpf(10) ** (4 - bits * 3 // 10) * (1 + abs(number))
 
 
-@pytest.mark.guarantee("rounding")
+@pytest.mark.guarantee("exact.rounding")
 @settings(deadline=None)
 @given(st.integers(1, 10**20), st.integers(1, 10**20), st.sampled_from([0, 1, 10**12]))
 def test_arithmetic_on_wide_intervals_holds_the_results_for_both_ends(least, other, spread):
