@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING
 from discreet.version import __version__
 
 if TYPE_CHECKING:
-    from discreet import accounting, attacks, auditing, datasets, errors, events, mechanisms, plots, sandbox, testing
+    from discreet import (
+        accounting,
+        anonymity,
+        attacks,
+        auditing,
+        datasets,
+        errors,
+        events,
+        mechanisms,
+        plots,
+        sandbox,
+        testing,
+    )
     from discreet.accounting.filters import Budget
     from discreet.catalog.catalog import Catalog
     from discreet.catalog.imports.importer import import_catalog
@@ -103,6 +115,7 @@ _HOMES = {
 }
 _MODULES = (
     "accounting",
+    "anonymity",
     "attacks",
     "auditing",
     "datasets",
@@ -136,6 +149,7 @@ __all__ = [
     "SqlRelease",
     "__version__",
     "accounting",
+    "anonymity",
     "attacks",
     "auditing",
     "auto_bounds",

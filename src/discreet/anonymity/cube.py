@@ -1,0 +1,83 @@
+"""Count cube: people by quasi-identifiers and sensitive values, small enough to search in memory.
+
+A row of the cube is a base class: one combination of values of all columns. Where each person has one row, a base class
+holds a number of people and coarser classes are sums of base classes. Where persons have several rows, sums would count
+them several times: the cube then has one row for each pair of a person and a base class.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Cube:
+    """Base classes as codes into the distinct values of each column.
+
+    Attributes:
+        quasi: Names of the quasi-identifiers.
+        sensitive: Names of the sensitive columns; may be empty.
+        values: For each column its distinct values; code i stands for `values[name][i]`, and a null is a value.
+        codes: For each column one code a row of the cube.
+        people: Number of people in each row of the cube; 1 where `persons` is given.
+        persons: Code of the person of each row, where persons have several rows; otherwise None.
+    """
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    values: Mapping[str, pa.Array]
+    codes: Mapping[str, Codes]
+    people: Codes
+    persons: Codes | None = None
+
+    @property
+    def total(self) -> int:
+        """Number of people."""
+        if self.persons is None:
+            return int(self.people.sum())
+        return int(self.persons.max(initial=-1)) + 1
+
+
+def cube_of(
+    table: pa.Table, quasi: Sequence[str], sensitive: Sequence[str] = (), *, people: str, person: str | None = None
+) -> Cube:
+    """The cube of a table with one row for each base class, or for each pair of a person and a base class.
+
+    `people` names the column with the number of people of a row. A row without a person is a person of its own for
+    each of the people that it counts.
+    """
+    values, codes = {}, {}
+    for name in (*quasi, *sensitive):
+        values[name], codes[name] = _encode(table[name])
+    counts = table[people].to_numpy().astype(np.int64)
+    if person is None:
+        return Cube(tuple(quasi), tuple(sensitive), values, codes, counts)
+    _, known = _encode(table[person])
+    repeats = np.where(table[person].is_null().to_numpy(), counts, 1)
+    rows = np.repeat(np.arange(len(counts)), repeats)
+    persons = known[rows]
+    unnamed = table[person].is_null().to_numpy()[rows]
+    persons[unnamed] = known.max(initial=-1) + 1 + np.arange(int(unnamed.sum()))
+    _, persons = np.unique(persons, return_inverse=True)
+    everyone = np.ones(len(rows), dtype=np.int64)
+    return Cube(
+        tuple(quasi),
+        tuple(sensitive),
+        values,
+        {name: each[rows] for name, each in codes.items()},
+        everyone,
+        persons.astype(np.int64),
+    )
+
+
+def _encode(column: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
+    cells = column.combine_chunks()
+    if isinstance(cells, pa.ChunkedArray):
+        cells = pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
+    encoded = cells.dictionary_encode(null_encoding="encode")
+    return encoded.dictionary, encoded.indices.to_numpy().astype(np.int64)

@@ -1,0 +1,65 @@
+"""The stamp of every result about anonymity: exact figures about people, for the owners of the data alone."""
+
+from dataclasses import fields
+from typing import Any, ClassVar
+
+from discreet.errors import public_class
+
+STAMP = "For the owners of the data only: these are exact figures about people, not differentially private."
+SCHEMA = "discreet.anonymity/1"
+
+
+@public_class
+class OwnerResult:
+    """Result that was computed from exact rows; its text and its JSON say who may see it.
+
+    A subclass is a frozen dataclass and lists its lines in `_lines`.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from discreet.anonymity.owners import OwnerResult
+        >>> @dataclass(frozen=True, repr=False)
+        ... class Size(OwnerResult):
+        ...     kind = "size"
+        ...     people: int
+        ...     def _lines(self):
+        ...         return [f"{self.people:,} people"]
+        >>> print(Size(1_200))
+        size
+          1,200 people
+        For the owners of the data only: these are exact figures about people, not differentially private.
+    """
+
+    kind: ClassVar[str]
+
+    def _lines(self) -> list[str]:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return "\n".join([self.kind, *(f"  {line}" for line in self._lines()), STAMP])
+
+    __repr__ = __str__
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures as plain data, with the stamp.
+
+        Returns:
+            A dict for JSON.
+        """
+        figures = {field.name: plain_data(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+        return {"schema": SCHEMA, "kind": self.kind, "audience": STAMP, "figures": figures}
+
+
+def plain_data(value: Any) -> Any:
+    """A value in terms that JSON has; results within results keep their figures alone."""
+    if isinstance(value, OwnerResult):
+        return value.to_json()["figures"]
+    if isinstance(value, dict):
+        return {str(key): plain_data(part) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain_data(part) for part in value]
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if hasattr(value, "numerator") and hasattr(value, "denominator") and not isinstance(value, int):
+        return float(value)
+    return value.item() if hasattr(value, "item") else value

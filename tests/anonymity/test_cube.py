@@ -1,0 +1,28 @@
+"""A count cube keeps who is who where persons have several rows."""
+
+import pyarrow as pa
+
+from discreet.anonymity.cube import cube_of
+
+
+def test_a_cube_of_one_row_a_person_has_counts():
+    table = pa.table({"age": [30, None, 40], "n": [2, 1, 3]})
+    cube = cube_of(table, ["age"], people="n")
+    assert cube.total == 6
+    assert cube.people.tolist() == [2, 1, 3]
+    assert cube.values["age"].to_pylist() == [30, None, 40]
+
+
+def test_a_person_in_two_classes_is_one_person():
+    table = pa.table({"age": [30, 40, 40], "who": ["a", "a", "b"], "n": [1, 1, 1]})
+    cube = cube_of(table, ["age"], people="n", person="who")
+    assert cube.total == 2
+    assert cube.persons is not None
+    assert cube.persons.tolist() == [0, 0, 1]
+
+
+def test_rows_without_a_person_are_persons_of_their_own():
+    table = pa.table({"age": [30, 30], "who": pa.array(["a", None]), "n": [1, 3]})
+    cube = cube_of(table, ["age"], people="n", person="who")
+    assert cube.total == 4
+    assert cube.codes["age"].tolist() == [0, 0, 0, 0]

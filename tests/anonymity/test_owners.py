@@ -1,0 +1,26 @@
+"""Every result about anonymity says that it is for owners."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.anonymity.owners import STAMP, OwnerResult
+
+
+@dataclass(frozen=True, repr=False)
+class _Share(OwnerResult):
+    kind = "share"
+    share: Fraction
+
+    def _lines(self) -> list[str]:
+        return [f"{float(self.share):.0%}"]
+
+
+def test_text_and_json_carry_the_stamp():
+    result = _Share(Fraction(1, 4))
+    assert str(result).splitlines() == ["share", "  25%", STAMP]
+    assert result.to_json() == {
+        "schema": "discreet.anonymity/1",
+        "kind": "share",
+        "audience": STAMP,
+        "figures": {"share": 0.25},
+    }
