@@ -5,3 +5,27 @@ for the owners of the data. Persons are counted, not rows; a missing cell is a v
 policy. k-anonymity, l-diversity and t-closeness are measured because people ask for them. None of them limits what a
 release reveals together with other releases or background knowledge; a differentially private release does.
 """
+
+import importlib
+
+_HOMES: dict[str, str] = {
+    "OwnerResult": "owners",
+}
+_MODULES: dict[str, str] = {}
+
+__all__ = [
+    "OwnerResult",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from where it lives."""
+    if name in _MODULES:
+        return importlib.import_module(f"discreet.anonymity.{_MODULES[name]}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet.anonymity' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"discreet.anonymity.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from discreet.anonymity.levels import GeneralisationLevels
+from discreet.anonymity.generalisation.levels import GeneralisationLevels
 
 
 def test_the_height_is_the_number_of_the_last_level():

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from discreet.anonymity.cube import cube_of
+from discreet.anonymity.classes.cube import cube_of
 
 
 def test_a_cube_of_one_row_a_person_has_counts():

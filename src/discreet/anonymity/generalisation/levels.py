@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from discreet.anonymity.cube import Codes
+from discreet.anonymity.classes.cube import Codes
 
 
 @dataclass(frozen=True)

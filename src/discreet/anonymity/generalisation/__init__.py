@@ -1,0 +1,1 @@
+"""Generalisation: hierarchies of values, recoding of files, and the search for the recoding of least loss."""

@@ -1,0 +1,1 @@
+"""Hierarchies: how a value becomes coarser level by level, by a rule or from a file."""

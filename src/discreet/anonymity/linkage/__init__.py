@@ -1,0 +1,1 @@
+"""Linkage: what a file reveals beside other data about the same people."""

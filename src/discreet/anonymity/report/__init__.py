@@ -1,0 +1,1 @@
+"""The report on re-identification risk: findings as text, plots and HTML."""
