@@ -11,10 +11,13 @@ import importlib
 _HOMES: dict[str, str] = {
     "OwnerResult": "owners",
 }
-_MODULES: dict[str, str] = {}
+_MODULES: dict[str, str] = {
+    "limits": "limits",
+}
 
 __all__ = [
     "OwnerResult",
+    "limits",
 ]
 
 
