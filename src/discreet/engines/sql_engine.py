@@ -201,6 +201,15 @@ class SQLEngine(ABC):
         """Whether the engine takes SQL, found out without a row."""
         return True
 
+    def place(self, table: str) -> contribution_bounding.TableRelation:
+        """Where the rows of a table are read, by its schema."""
+        return self._place(table)
+
+    def stream(self, table: str, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The rows of a statement over one table, uncharged: for tools of the owner."""
+        with self._use_connection(table) as connected:
+            yield from self._stream(connected, sql, schema)
+
     def progress(self) -> Stage | None:
         """How far the engine is with what it runs now, where it can tell; it depends on the rows."""
         return None

@@ -327,6 +327,16 @@ class Spark(SQLEngine):
             )
         return prepared
 
+    def stream(self, table: str, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The rows of a statement; an error or an interrupt ends its own jobs and no others."""
+        self._own.mark = mark = f"discreet-{secrets.token_hex(8)}"
+        try:
+            with spark_jobs.without_cells_in_logs():
+                yield from super().stream(table, sql, schema)
+        except BaseException:
+            spark_jobs.cancel(self._session, mark)
+            raise
+
     def _can_pack(self) -> bool:
         with self._use_connection():
             return spark_rows.can_pack(self._session)

@@ -1,0 +1,244 @@
+"""Exact GROUP BY for the owner of a source, on the engine that holds its rows.
+
+Nothing here is charged, bounded or noisy: the callers are tools for owners. A table is opened by what `dp.protect`
+takes, and one statement groups its rows by some columns and counts rows or people; only groups leave the engine, as
+Arrow batches in the same types on every engine.
+
+Values are compared as they are stored. NaN is missing, -0.0 is 0.0, and text is compared by its bytes, so that no
+collation merges two spellings. Decimals are compared as doubles; days and times outside the years 1 to 9999 are
+missing. A column of text (CSV, objects of pandas, SQLite) has the type that it seems to have, unless a cell does not
+have that form: then it is text.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+
+import pyarrow as pa
+
+from discreet.catalog.catalog import ColumnType
+from discreet.engines import registry
+from discreet.engines.sources.source import Source, Statements, unreadable_column
+from discreet.engines.sources.workspace import Workspace
+from discreet.engines.sql.blocks import TYPES
+from discreet.engines.sql.dialect import StorageType
+from discreet.engines.sql_engine import RegisteredSource, SQLEngine
+from discreet.errors import NameNotFoundError, ParameterError, SourceError, suggestion
+
+COUNT = "discreet_count"
+"""Name of the last column of every batch: the number of rows, or of people where `person` is given."""
+
+NULL_POLICIES = ("value", "exclude")
+_TABLE = "rows"
+_NATURAL = {
+    StorageType.INTEGER: ColumnType.INTEGER,
+    StorageType.WIDE: ColumnType.TEXT,
+    StorageType.REAL: ColumnType.REAL,
+    StorageType.DECIMAL: ColumnType.REAL,
+    StorageType.BOOLEAN: ColumnType.BOOLEAN,
+    StorageType.DATE: ColumnType.DATE,
+    StorageType.TIMESTAMP: ColumnType.TIMESTAMP,
+    StorageType.ZONED: ColumnType.TIMESTAMP,
+}
+_PLAIN = {
+    ("duckdb", StorageType.INTEGER): "{0}",
+    ("duckdb", StorageType.REAL): "CASE WHEN NOT isnan({0}) THEN CAST({0} AS DOUBLE) + 0.0e0 END",
+    ("postgres", StorageType.REAL): "CASE WHEN {0} <> 'NaN' THEN CAST({0} AS double precision) + float8 '0' END",
+    ("spark", StorageType.REAL): "CASE WHEN NOT isnan({0}) THEN CAST({0} AS DOUBLE) + CAST(0 AS DOUBLE) END",
+}
+"""How columns are read where the total reads of a charged query would lose a digit, an infinity or time."""
+
+_ODD_TEXT = {
+    ColumnType.INTEGER: "{1} IS NULL OR {2} <> {0}",
+    ColumnType.REAL: "{1} IS NULL AND lower({0}) <> 'nan'",
+    ColumnType.BOOLEAN: "{1} IS NULL",
+    ColumnType.DATE: "{1} IS NULL OR length({0}) <> 10",
+    ColumnType.TIMESTAMP: "{1} IS NULL",
+}
+"""Whether text {0} is more than its reading {1}, which prints as {2}."""
+
+_ODD_CELL = {
+    ColumnType.INTEGER: "typeof({0}) <> 'integer'",
+    ColumnType.REAL: "typeof({0}) NOT IN ('integer', 'real')",
+    ColumnType.BOOLEAN: "typeof({0}) <> 'integer' OR {0} NOT IN (0, 1)",
+    ColumnType.TEXT: "typeof({0}) <> 'text' OR {1} IS NULL",
+    ColumnType.DATE: "typeof({0}) <> 'text' OR length({0}) <> 10 OR {1} IS NULL",
+    ColumnType.TIMESTAMP: "typeof({0}) <> 'text' OR {1} IS NULL",
+}
+# Cells of SQLite have types of their own; a cell of another type is the same value as the text that it prints.
+_ANY_CELL = (
+    "CASE typeof({0}) WHEN 'integer' THEN CAST({0} AS TEXT) WHEN 'real' THEN printf('%!.17g', {0} + 0.0) "
+    "WHEN 'text' THEN CASE WHEN is_unicode(CAST({0} AS BLOB)) THEN {0} ELSE hex(CAST({0} AS BLOB)) END "
+    "WHEN 'blob' THEN hex({0}) END COLLATE BINARY"
+)
+_CELLS = "sqlite"
+
+
+@contextmanager
+def open_table(
+    source: object, *, table: str | None = None, memory_limit: str | None = None, threads: int | None = None
+) -> Iterator["ExactTable"]:
+    """Open a source on its engine for exact counts; it is closed at the end of the block.
+
+    Args:
+        source: Whatever `dp.protect` takes.
+        table: Name of the table, where the source is a database.
+        memory_limit: Memory of the engine, such as "4GB"; beyond it DuckDB spills to disk. Default: the engine's own.
+        threads: Number of threads of the engine. Default: the engine's own.
+
+    Yields:
+        The table.
+    """
+    opened = registry.source_of(source, table=table, stated=Statements(fixed_schema=True, row_local=True))
+    kind = registry.engine_of(opened)
+    engine = kind({_TABLE: RegisteredSource(opened, 0)}, Workspace(), memory_limit=memory_limit, threads=threads)
+    try:
+        yield ExactTable(opened, engine)
+    finally:
+        engine.close()
+
+
+class ExactTable:
+    """Rows of one source on its engine; made by `open_table`."""
+
+    def __init__(self, source: Source, engine: SQLEngine) -> None:
+        self._source, self._engine = source, engine
+        self._place = engine.place(_TABLE)
+        self._types: dict[str, ColumnType] = {}
+        self._texts: set[str] = set()
+
+    @property
+    def columns(self) -> dict[str, ColumnType]:
+        """The columns that can be grouped by, with the types they seem to have; no row is read."""
+        return {name: kind for name in self._place.stored if (kind := self._seeming_type(name)) is not None}
+
+    def column_types(self, names: Sequence[str]) -> dict[str, ColumnType]:
+        """The types of columns; those of text are checked against all cells."""
+        unknown = [name for name in dict.fromkeys(names) if name not in self._types]
+        seeming = {name: self._require(name) for name in unknown}
+        doubtful = [name for name in unknown if self._is_doubtful(name, seeming[name])]
+        odd = self._odd_columns({name: seeming[name] for name in doubtful})
+        self._texts |= odd
+        self._types |= {name: ColumnType.TEXT if name in odd else kind for name, kind in seeming.items()}
+        return {name: self._types[name] for name in names}
+
+    def groups(
+        self, columns: Sequence[str], *, person: str | None = None, nulls: str = "value"
+    ) -> Iterator[pa.RecordBatch]:
+        """Distinct combinations of values with their number of rows or people, in no order.
+
+        Args:
+            columns: Names of columns. A person's column may be among them: then groups are pairs.
+            person: Column that names the person of a row; a row without one is a person of its own. Default: rows
+                are counted.
+            nulls: "value": a missing cell is a value. "exclude": rows with a missing cell in `columns` are left out.
+
+        Yields:
+            Batches with `columns` in the types of `column_types` and the count last, as 64-bit integers.
+        """
+        if nulls not in NULL_POLICIES:
+            raise ParameterError(f"nulls={nulls!r}", because="the engine knows two policies", instead='nulls="value"')
+        names = list(dict.fromkeys(columns))
+        types = self.column_types([*names, *([person] if person else [])])
+        who = self._read(person, types[person]) if person else None
+        sql = self._groups_sql({name: types[name] for name in names}, who, nulls)
+        schema = pa.schema([*(pa.field(name, TYPES[types[name]]) for name in names), pa.field(COUNT, pa.int64())])
+        stream = pa.schema([pa.field(f"c{i}", field.type) for i, field in enumerate(schema)])
+        for batch in self._engine.stream(_TABLE, sql, stream):
+            yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+    def totals(self, person: str | None = None) -> tuple[int, int]:
+        """Number of rows and of people; without `person` each row is a person."""
+        columns = ["count(*)"]
+        if person is not None:
+            columns.append(_people(self._read(person, self.column_types([person])[person])))
+        figures = self._figures(columns)
+        return figures[0], figures[-1]
+
+    def _groups_sql(self, types: Mapping[str, ColumnType], person: str | None, nulls: str) -> str:
+        names = [f"c{i}" for i in range(len(types))]
+        reads = [f"{self._read(name, kind)} AS c{i}" for i, (name, kind) in enumerate(types.items())]
+        reads += [f"{person} AS p"] if person else []
+        rows = f"SELECT {', '.join(reads) or '1 AS c'} FROM {self._place.relation}"
+        where = (
+            " WHERE " + " AND ".join(f"{name} IS NOT NULL" for name in names) if nulls == "exclude" and names else ""
+        )
+        group = f" GROUP BY {', '.join(names)}" if names else ""
+        count = f"{_people('p') if person else 'count(*)'} AS c{len(names)}"
+        return f"SELECT {', '.join([*names, count])} FROM ({rows}) AS t{where}{group}"
+
+    def _figures(self, columns: Sequence[str]) -> list[int]:
+        """Counts over all rows."""
+        selects = ", ".join(f"{each} AS c{i}" for i, each in enumerate(columns))
+        schema = pa.schema([pa.field(f"c{i}", pa.int64()) for i in range(len(columns))])
+        batches = list(self._engine.stream(_TABLE, f"SELECT {selects} FROM {self._place.relation}", schema))
+        row = pa.Table.from_batches(batches, schema).to_pylist()[0]
+        return [int(row[f"c{i}"]) for i in range(len(columns))]
+
+    def _odd_columns(self, seeming: Mapping[str, ColumnType]) -> set[str]:
+        """The columns that have a cell of another form than their type; a column of a document has."""
+        odd = {name: condition for name, kind in seeming.items() if (condition := self._odd(name, kind))}
+        counts = self._figures([f"count(CASE WHEN {each} THEN 1 END)" for each in odd.values()]) if odd else []
+        found = {name for name, count in zip(odd, counts, strict=True) if count}
+        return found | (set(seeming) - set(odd))
+
+    def _odd(self, name: str, kind: ColumnType) -> str | None:
+        quoted = self._engine.dialect.identifier(name)
+        read = self._read(name, kind) if kind in TYPES else ""
+        form = (_ODD_CELL if self._engine.dialect.name == _CELLS else _ODD_TEXT).get(kind)
+        printed = self._engine.dialect.varchar.format(read)
+        return form and f"{quoted} IS NOT NULL AND ({form.format(quoted, f'({read})', f'({printed})')})"
+
+    def _is_doubtful(self, name: str, kind: ColumnType) -> bool:
+        """Whether the type is guessed from some cells, or none of the column's own."""
+        stored = self._place.stored[name]
+        return stored is StorageType.OTHER or (stored is StorageType.TEXT and kind is not ColumnType.TEXT)
+
+    def _read(self, name: str, kind: ColumnType) -> str:
+        """SQL of a column in a type."""
+        dialect, stored = self._engine.dialect, self._place.stored[name]
+        quoted = dialect.identifier(name)
+        if dialect.name == _CELLS and name in self._texts:
+            return _ANY_CELL.format(quoted)
+        if dialect.name == _CELLS and kind is ColumnType.REAL:
+            return f"(CAST({quoted} AS REAL) + 0.0)"
+        plain = _PLAIN.get((dialect.name, stored))
+        return (plain or self._place.reads[stored, kind]).format(quoted)
+
+    def _require(self, name: str) -> ColumnType:
+        if name in self._source.unreadable:
+            raise unreadable_column("the source", name, self._source)
+        if name not in self._place.stored:
+            raise NameNotFoundError(
+                f"column {name!r}",
+                because="the source has no column of that name",
+                instead=suggestion(name, self._place.stored),
+            )
+        kind = self._seeming_type(name)
+        if kind is None:
+            raise SourceError(
+                f"column {name!r}, which is nested, binary or a time of day",
+                because="values are compared as numbers, text, dates or times",
+                instead="a column of text or numbers that the owner prepared",
+            )
+        return kind
+
+    def _seeming_type(self, name: str) -> ColumnType | None:
+        stored = self._place.stored[name]
+        if stored is StorageType.TEXT:
+            kind = self._drafted.get(name, ColumnType.TEXT)
+            return kind if kind in TYPES and (stored, kind) in self._place.reads else ColumnType.TEXT
+        if stored is StorageType.OTHER and self._engine.dialect.name == _CELLS:
+            return self._drafted.get(name, ColumnType.TEXT)
+        return _NATURAL.get(stored)
+
+    @cached_property
+    def _drafted(self) -> Mapping[str, ColumnType]:
+        """The types that columns of text seem to have, where the source says nothing of them."""
+        guesses = self._source.kind in ("csv", _CELLS) or self._source.looks is not None
+        return registry.draft(self._source) if guesses else {}
+
+
+def _people(person: str) -> str:
+    """People of a group of rows; each row without a person is one."""
+    return f"count(DISTINCT {person}) + count(*) - count({person})"

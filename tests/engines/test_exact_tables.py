@@ -1,0 +1,154 @@
+"""Exact groups of an owner's table are the same on every engine."""
+
+import datetime as dt
+import math
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from discreet.catalog.catalog import ColumnType
+from discreet.engines.exact_tables import COUNT, open_table
+from discreet.errors import NameNotFoundError, ParameterError, SourceError
+from servers import PostgresServer
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROWS: dict[str, list[Any]] = {
+    "who": ["x", "x", "y", None, None, "z", "z"],
+    "name": ["a", "A", "a", "a ", None, "a", "a"],
+    "real": [0.0, -0.0, 1e300, math.nan, None, 0.5, 0.5],
+    "born": [dt.date(1990, 1, 2)] * 3 + [None] * 2 + [dt.date(2000, 2, 29)] * 2,
+    "number": [1, 1, None, 2**53 + 1, 2**53, -7, -7],
+}
+TABLE = pa.table(
+    {name: pa.array(cells, from_pandas=False) for name, cells in ROWS.items()},
+)
+
+
+def _plain(cell: Any) -> Any:
+    return None if isinstance(cell, float) and math.isnan(cell) else cell
+
+
+def _expected(*names: str) -> Counter[tuple[Any, ...]]:
+    return Counter(zip(*([_plain(cell) for cell in ROWS[name]] for name in names), strict=True))
+
+
+def _groups(source: object, *names: str, table: str | None = None, **options: Any) -> Counter[tuple[Any, ...]]:
+    with open_table(source, table=table) as rows:
+        batches = list(rows.groups(names, **options))
+        found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+    assert len({row[:-1] for row in found}) == len(found)
+    return Counter({row[:-1]: row[-1] for row in found})
+
+
+def _on_sqlite(tmp_path: Path) -> Path:
+    path = tmp_path / "t.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE t (who TEXT, name TEXT COLLATE NOCASE, real REAL, born DATE, number INTEGER)")
+        rows = zip(
+            *([c.isoformat() if isinstance(c, dt.date) else c for c in cells] for cells in ROWS.values()), strict=True
+        )
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?)", rows)
+    return path
+
+
+CASES = [("name",), ("real",), ("born", "number"), ("name", "real", "born", "number")]
+
+
+def _check(source: object, table: str | None = None) -> None:
+    for names in CASES:
+        assert _groups(source, *names, table=table) == _expected(*names)
+    assert _groups(source, "born", table=table, person="who") == {
+        (dt.date(1990, 1, 2),): 2,
+        (None,): 2,
+        (dt.date(2000, 2, 29),): 1,
+    }
+    with open_table(source, table=table) as rows:
+        assert rows.totals() == (7, 7)
+        assert rows.totals("who") == (7, 5)
+
+
+def test_groups_of_an_arrow_table_are_exact() -> None:
+    _check(TABLE)
+
+
+def test_groups_of_a_sqlite_file_are_exact(tmp_path: Path) -> None:
+    _check(_on_sqlite(tmp_path), "t")
+
+
+def test_groups_on_postgres_are_exact(postgres: PostgresServer) -> None:
+    postgres.load("exact_rows", TABLE)
+    _check(postgres.engine_url, "exact_rows")
+
+
+def test_groups_on_spark_are_exact(spark: "SparkSession") -> None:
+    _check(spark.createDataFrame(TABLE))
+
+
+def test_rows_with_a_missing_cell_are_left_out_where_the_caller_says_so() -> None:
+    assert _groups(TABLE, "name", "real", nulls="exclude") == {
+        ("a", 0.0): 1,
+        ("A", 0.0): 1,
+        ("a", 1e300): 1,
+        ("a", 0.5): 2,
+    }
+
+
+def test_a_column_of_a_csv_has_a_type_unless_a_cell_has_another_form(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("zip,age,born,score\n01234,30,1990-01-02,1.5\n01234,31,1990-01-02,nan\n1234,,,1.50\n")
+    with open_table(path) as rows:
+        assert rows.columns == {
+            "zip": ColumnType.TEXT,
+            "age": ColumnType.INTEGER,
+            "born": ColumnType.DATE,
+            "score": ColumnType.REAL,
+        }
+    assert _groups(path, "zip") == {("01234",): 2, ("1234",): 1}
+    assert _groups(path, "age") == {(30,): 1, (31,): 1, (None,): 1}
+    assert _groups(path, "score") == {(1.5,): 2, (None,): 1}
+    many = tmp_path / "many.csv"
+    many.write_text("age\n" + "30\n" * 30_000 + "unknown\n007\n7\n")
+    assert _groups(many, "age") == {("30",): 30_000, ("unknown",): 1, ("007",): 1, ("7",): 1}
+
+
+def test_a_cell_of_sqlite_of_another_type_is_a_value_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "t.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE t (age INTEGER)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(1,), (1,), (1.5,), ("old",), (None,), (b"\xff",)])
+    assert _groups(path, "age", table="t") == {("1",): 2, ("1.5",): 1, ("old",): 1, (None,): 1, ("FF",): 1}
+
+
+def test_objects_of_pandas_are_grouped_by_what_they_look_like() -> None:
+    frame = pd.DataFrame({"code": pd.Series([1, 2, 2], dtype=object), "word": ["a", None, "a"]})
+    assert _groups(frame, "code") == {(1,): 1, (2,): 2}
+    assert _groups(frame, "word") == {("a",): 2, (None,): 1}
+
+
+def test_names_that_a_source_does_not_have_are_refused() -> None:
+    with pytest.raises(NameNotFoundError), open_table(TABLE) as rows:
+        list(rows.groups(["nome"]))
+    with pytest.raises(ParameterError), open_table(TABLE) as rows:
+        list(rows.groups(["name"], nulls="drop"))
+
+
+def test_a_nested_column_is_refused_because_only_its_presence_is_read() -> None:
+    table = pa.table({"tags": [[1], [2]], "age": [1, 2]})
+    with open_table(table) as rows:
+        assert list(rows.columns) == ["age"]
+        with pytest.raises(SourceError):
+            list(rows.groups(["tags"]))
+
+
+def test_the_count_stands_last_under_a_name_of_its_own() -> None:
+    with open_table(TABLE) as rows:
+        batch, *_ = rows.groups(["name", "name"])
+    assert batch.schema.names == ["name", COUNT]
