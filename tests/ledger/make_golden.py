@@ -1,8 +1,8 @@
 """Writes a small ledger with one of everything in it, and a receipt of it.
 
 The golden files of a schema version are made once, when that version is released, and never again:
-    python tests/ledger/make_golden.py tests/golden/ledger/v3.sqlite
-    PYTHONPATH=tests python tests/ledger/make_golden.py tests/golden/ledger/v4.postgres.sql
+    python tests/ledger/make_golden.py tests/golden/ledger/v4.sqlite
+    PYTHONPATH=tests python tests/ledger/make_golden.py tests/golden/ledger/v5.postgres.sql
     python tests/ledger/make_golden.py tests/golden/ledger/budgets.sqlite
 The last was made by sessions, when a budget that did not say so reserved no delta.
 """
@@ -91,6 +91,12 @@ def fill_further(ledger: Ledger) -> None:
     charge(ledger, TENTH, name="stays 1", question="dd")
 
 
+def fill_other_releases(ledger: Ledger) -> None:
+    """What came with version 4 on SQLite and 5 on PostgreSQL: releases that were not charged."""
+    ledger.add_other_release("people", "people.csv, ages in tens", kind="generalised", sha256="ab" * 32)
+    ledger.add_other_release("persons", "Tabelle für die Presse", kind="exact", author="ann")
+
+
 def lose_a_charge(path: Path, ledger: SQLiteLedger, **options: Path) -> SQLiteLedger:
     """An older copy is put back, and recovered from the receipt of what came after it."""
     ledger.close()
@@ -116,6 +122,7 @@ def make_file(target: Path, home: Path) -> None:
     ledger = SQLiteLedger(target, lease=LEASE, **options)
     receipt = fill(ledger)
     fill_further(ledger)
+    fill_other_releases(ledger)
     with lose_a_charge(target, ledger, **options) as whole:
         finish(whole, receipt, target.with_suffix(".receipt.json"))
 
@@ -171,6 +178,7 @@ def make_dump(target: Path, home: Path) -> None:
     with database(home) as (ledger, command):
         receipt = fill(ledger)
         fill_further(ledger)
+        fill_other_releases(ledger)
         finish(ledger, receipt, target.with_suffix("").with_suffix(".postgres.receipt.json"))
         dump = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     target.write_text("SET check_function_bodies = false;\n" + plain(dump))

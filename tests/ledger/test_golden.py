@@ -47,6 +47,13 @@ def _check_the_second_part(ledger: Ledger, turn) -> None:
     assert [entry.state for entry in ledger.history("stays 1")][-1] is State.RESERVED
 
 
+def _check_the_fourth_part(ledger: Ledger) -> None:
+    """What came with version 4 on SQLite and 5 on PostgreSQL."""
+    first, second = ledger.other_releases("persons")
+    assert first.text == f"people.csv, ages in tens (generalised data, {first.time[:10]}, SHA-256 {'ab' * 32}, event 6)"
+    assert (second.kind, second.what, second.sha256, second.author) == ("exact", "Tabelle für die Presse", None, "ann")
+
+
 def _check_that_it_goes_on(ledger: Ledger, turn, *, has_order: bool) -> None:
     before = ledger.spent("visits")
     assert has_order or before == before.at_any_order
@@ -57,10 +64,11 @@ def _check_that_it_goes_on(ledger: Ledger, turn, *, has_order: bool) -> None:
     budget = ledger.budget("visits")
     assert fixed == ([] if has_order else [f"{budget.order.numerator}/{budget.order.denominator}"])
     assert ledger.spent("visits") == before + budget.cost(TENTH)
+    assert ledger.add_other_release("visits", "a poster", kind="other") == ledger.other_releases("visits")[-1]
     assert ledger.verify(), str(ledger.verify())
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_a_file_of_every_released_version_opens_and_verifies(path, turn, version):
     shutil.copy(GOLDEN / f"v{version}.sqlite", path)
     receipt = Receipt.from_json((GOLDEN / f"v{version}.receipt.json").read_text())
@@ -70,6 +78,8 @@ def test_a_file_of_every_released_version_opens_and_verifies(path, turn, version
             _check_the_second_part(ledger, turn)
             assert ledger.spent("stays 2").epsilon == 3 * 10**11
             assert [entry.kind for entry in ledger.history("stays 2")][-1] is Kind.RECOVERED
+        if version >= 4:
+            _check_the_fourth_part(ledger)
         _check_that_it_goes_on(ledger, turn, has_order=version >= 3)
 
 
@@ -87,7 +97,7 @@ def restored(ledger_server):
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
-@pytest.mark.parametrize("version", [2, 3, 4])
+@pytest.mark.parametrize("version", [2, 3, 4, 5])
 def test_a_dump_of_every_released_version_is_restored_migrated_and_verifies(restored, turn, version):
     owner, service = restored
     with psycopg.connect(owner) as connection:
@@ -100,6 +110,8 @@ def test_a_dump_of_every_released_version_is_restored_migrated_and_verifies(rest
     with open_ledger(service) as ledger:
         _check_the_first_part(ledger, receipt)
         _check_the_second_part(ledger, turn)
+        if version >= 5:
+            _check_the_fourth_part(ledger)
         _check_that_it_goes_on(ledger, turn, has_order=version >= 4)
 
 

@@ -20,6 +20,7 @@ from discreet.ledger.opening import open_ledger
 from discreet.ledger.postgres import PostgresLedger
 from discreet.ledger.records.chain import Kind, State
 from discreet.ledger.records.history import Entry
+from discreet.ledger.records.other_release import OtherRelease, ReleaseKind
 from discreet.ledger.records.quota import Share
 from discreet.ledger.records.receipt import ChargeReference, Receipt
 from discreet.ledger.records.registration import Dataset, RegisteredSlice, Registration
@@ -39,10 +40,12 @@ __all__ = [
     "IntegrityFinding",
     "Kind",
     "Ledger",
+    "OtherRelease",
     "PostgresLedger",
     "Receipt",
     "RegisteredSlice",
     "Registration",
+    "ReleaseKind",
     "Reservation",
     "SQLiteLedger",
     "Share",

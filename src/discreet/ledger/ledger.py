@@ -20,11 +20,12 @@ from discreet.ledger.queries import LedgerQueries
 from discreet.ledger.records.canonical_text import label, short_code
 from discreet.ledger.records.chain import State
 from discreet.ledger.records.lease import Lease
+from discreet.ledger.records.other_release import OtherRelease, checked_request
 from discreet.ledger.records.quota import EVERYONE, NoChange, checked_failures
 from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.records.registration import Dataset, Registration
 from discreet.ledger.records.reservation import Reservation, reservation_of
-from discreet.ledger.transactions import limits
+from discreet.ledger.transactions import limits, other_releases
 from discreet.ledger.transactions import outcome as outcomes
 from discreet.ledger.transactions import register as registers
 from discreet.ledger.transactions.charge import ChargeRequest, DatasetCharge
@@ -32,6 +33,7 @@ from discreet.ledger.transactions.store import UnknownOutcomeError
 
 LONGEST_REASON = 2_000
 PATIENCE = 600.0
+OWNER = "owner"
 
 
 @public_class
@@ -119,6 +121,31 @@ class Ledger(LedgerQueries):
             )
         most = None if failures is None else checked_failures(failures)
         self._run(lambda writer: limits.set_quota(writer, name, analyst, quota, most, reason))
+
+    def add_other_release(
+        self, name: str, what: str, *, kind: str, sha256: str | None = None, author: str = OWNER
+    ) -> OtherRelease:
+        """Record a release of a dataset that was not charged, such as a generalised file. It costs nothing.
+
+        Documents of later releases list it among other releases.
+
+        Args:
+            name: Name of the dataset.
+            what: The release in words, at most 500 characters. Every later release repeats them.
+            kind: "generalised", "exact", "synthetic", "differentially_private" (charged elsewhere) or "other".
+            sha256: SHA-256 of the file, in hexadecimal. Default: none is recorded.
+            author: Name of the person who records it. Default "owner".
+
+        Returns:
+            The record, with its place in the chain.
+
+        Raises:
+            ParameterError: If a text is too long or does not print, or the kind is not one of these.
+            NameNotFoundError: If there is no such dataset.
+            LedgerError: If the ledger cannot be used.
+        """
+        request = checked_request(what, kind, sha256, author, f"auto-{secrets.token_hex(16)}")
+        return self._run_idempotent(lambda writer: other_releases.add(writer, name, request, self._detector.check))
 
     def charge(
         self,

@@ -13,11 +13,12 @@ from discreet.ledger.records import faults
 from discreet.ledger.records.canonical_text import key, label
 from discreet.ledger.records.chain import State
 from discreet.ledger.records.history import Entry
+from discreet.ledger.records.other_release import OtherRelease
 from discreet.ledger.records.quota import Share
 from discreet.ledger.records.receipt import ChargeReference
 from discreet.ledger.records.registration import Registration
 from discreet.ledger.reporting.report import DELTAS, SpendingReport, report
-from discreet.ledger.transactions import statements
+from discreet.ledger.transactions import other_releases, statements
 from discreet.ledger.transactions.statements import LedgerWriter
 
 _SOURCES = "SELECT DISTINCT dataset, source FROM versions ORDER BY dataset, source"
@@ -162,6 +163,21 @@ class LedgerQueries(LedgerAccess):
         return self._look(
             lambda writer: list(statements.entries(writer, statements.account(writer, name, lock=False).name))
         )
+
+    def other_releases(self, name: str) -> tuple[OtherRelease, ...]:
+        """Releases of a dataset that were not charged, as `add_other_release` recorded them.
+
+        Args:
+            name: Name of the dataset.
+
+        Returns:
+            The releases, in the order of the chain.
+
+        Raises:
+            NameNotFoundError: If there is no such dataset.
+            LedgerError: If the record of one was changed.
+        """
+        return self._look(lambda writer: other_releases.find_all(writer, name))
 
     def report(
         self,

@@ -114,7 +114,10 @@ def test_a_migration_changes_no_event_no_total_no_answer_and_no_receipt(old):
         assert ledger.verify(receipts=[receipt]), str(ledger.verify(receipts=[receipt]))
         assert ledger.answer(receipt, b"another") == b'{"n": 12}'
     assert _rows(old, *kept) == before
-    assert _rows(old, "PRAGMA user_version", "SELECT version FROM schema_versions") == [[(3,)], [(1,), (2,), (3,)]]
+    assert _rows(old, "PRAGMA user_version", "SELECT version FROM schema_versions") == [
+        [(4,)],
+        [(1,), (2,), (3,), (4,)],
+    ]
 
 
 def test_a_migrated_ledger_has_the_rules_of_a_new_one(old):
@@ -160,7 +163,7 @@ def test_a_ledger_that_many_threads_migrate_at_once_is_migrated_once(old, at_onc
     for ledger in ledgers:
         assert ledger.verify()
         ledger.close()
-    assert _rows(old, "SELECT version FROM schema_versions") == [[(1,), (2,), (3,)]]
+    assert _rows(old, "SELECT version FROM schema_versions") == [[(1,), (2,), (3,), (4,)]]
 
 
 @pytest.mark.parametrize(

@@ -264,7 +264,9 @@ def test_the_check_holds_whatever_the_code_does(raw, spent, whose):
         raw.execute(f"UPDATE {whose} SET {spent}" + (" WHERE analyst = 'ann'" if whose == "analysts" else ""))
 
 
-@pytest.mark.parametrize("kind", ["ANSWERED", "FORFEITED", "REJECTED", "CAPPED", "LIMITED", "RESUMED", "REFUND"])
+@pytest.mark.parametrize(
+    "kind", ["ANSWERED", "FORFEITED", "REJECTED", "CAPPED", "LIMITED", "RESUMED", "PUBLISHED", "REFUND"]
+)
 def test_only_a_reservation_costs_anything_and_no_other_kind_exists(raw, kind):
     _drop_triggers(raw)
     with pytest.raises(sqlite3.IntegrityError):

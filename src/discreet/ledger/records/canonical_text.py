@@ -17,7 +17,12 @@ _CODE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 _UNPRINTABLE = ("C", "Zl", "Zp")
 
 
-_EXAMPLES = {"reason": "decided by the board in May", "analyst": "ana"}
+_EXAMPLES = {
+    "reason": "decided by the board in May",
+    "analyst": "ana",
+    "author": "ana",
+    "what": "people.csv, ages in tens",
+}
 
 
 def label(value: object, what: str, *, most: int = LONGEST_LABEL) -> str:

@@ -23,7 +23,7 @@ class Kind(StrEnum):
     """What a link records; nothing gives anything back.
 
     RESERVED and RECOVERED cost something. A new cap costs what the divergences of earlier charges are larger by at its
-    order of the Renyi filter.
+    order of the Renyi filter. PUBLISHED is another release of the data, which the ledger does not charge.
     """
 
     REGISTERED = "REGISTERED"
@@ -37,6 +37,7 @@ class Kind(StrEnum):
     ANSWERED = "ANSWERED"
     FORFEITED = "FORFEITED"
     RECOVERED = "RECOVERED"
+    PUBLISHED = "PUBLISHED"
 
 
 class State(StrEnum):

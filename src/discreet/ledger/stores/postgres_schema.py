@@ -19,7 +19,7 @@ from discreet.version import __version__
 if TYPE_CHECKING:
     import psycopg
 
-VERSION = 4
+VERSION = 5
 LOCK = 0x64697363
 
 _WRITTEN = ("datasets", "versions", "aliases", "analysts", "events", "reservations", "answers", "halts")

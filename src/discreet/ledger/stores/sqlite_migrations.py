@@ -94,12 +94,17 @@ WHERE kind IN ('RESERVED', 'FORFEITED') GROUP BY dataset, analyst""",
 )
 
 # What was spent counts by its rho, which bounds the Renyi divergence of every order.
-_FROM_2_TO_3 = _tables_with_rules(
+_FROM_2_TO_3 = _plain_tables(
+    TABLE_NAMES,
     {
-        "datasets": "SELECT *, NULL AS renyi_order, spent_rho AS spent_renyi, floor_rho AS floor_renyi FROM datasets",
-        "analysts": "SELECT *, spent_rho AS spent_renyi, floor_rho AS floor_renyi FROM analysts",
-        "events": "SELECT *, cost_rho AS cost_renyi FROM events",
-    }
+        "datasets": """SELECT *, NULL AS renyi_order, spent_rho AS spent_renyi, floor_rho AS floor_renyi
+FROM old_datasets""",
+        "analysts": "SELECT *, spent_rho AS spent_renyi, floor_rho AS floor_renyi FROM old_analysts",
+        "events": "SELECT *, cost_rho AS cost_renyi FROM old_events",
+    },
 )
 
-MIGRATIONS: Mapping[int, tuple[str, ...]] = {1: _FROM_1_TO_2, 2: _FROM_2_TO_3}
+# One more kind of event, and its index.
+_FROM_3_TO_4 = _tables_with_rules({})
+
+MIGRATIONS: Mapping[int, tuple[str, ...]] = {1: _FROM_1_TO_2, 2: _FROM_2_TO_3, 3: _FROM_3_TO_4}

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from discreet.ledger.records.chain import now
 from discreet.version import __version__
 
-VERSION = 3
+VERSION = 4
 APPLICATION = 0x64697363
 
 TABLES = (
@@ -113,7 +113,7 @@ TABLES = (
   kind TEXT NOT NULL CHECK (
     kind IN (
       'REGISTERED', 'VERSIONED', 'RENAMED', 'CAPPED', 'LIMITED', 'REJECTED', 'RESERVED', 'RESUMED', 'ANSWERED',
-      'FORFEITED', 'RECOVERED'
+      'FORFEITED', 'RECOVERED', 'PUBLISHED'
     )
   ),
   time TEXT NOT NULL,
@@ -174,6 +174,7 @@ INDEXES = (
     "CREATE INDEX asked_before ON reservations (dataset, question, state, sequence)",
     "CREATE INDEX unconcluded ON reservations (lease) WHERE state = 'RESERVED'",
     "CREATE INDEX standing ON halts (dataset) WHERE cleared IS NULL",
+    "CREATE INDEX other_releases ON events (dataset, sequence) WHERE kind = 'PUBLISHED'",
 )
 
 

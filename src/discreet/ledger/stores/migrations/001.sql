@@ -90,7 +90,7 @@ CREATE TABLE discreet.events (
   dataset TEXT COLLATE "C" NOT NULL,
   sequence BIGINT NOT NULL,
   format INTEGER NOT NULL,
-  kind TEXT NOT NULL CHECK (
+  kind TEXT NOT NULL CONSTRAINT events_kind_check CHECK (
     kind IN (
       'REGISTERED', 'VERSIONED', 'RENAMED', 'CAPPED', 'LIMITED', 'REJECTED', 'RESERVED', 'RESUMED', 'ANSWERED',
       'FORFEITED', 'RECOVERED'

@@ -1,0 +1,176 @@
+"""Other releases: files and figures about a dataset that left its owner by another way than a charge.
+
+They cost nothing here, because the ledger cannot know what they reveal. The chain records that they exist, so that
+readers of a later release know what to add up. All of it is the owner's own words.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from discreet.errors import LedgerError, ParameterError, public_class, suggestion
+from discreet.ledger.records import faults
+from discreet.ledger.records.canonical_text import canonical, label, parse_object
+from discreet.ledger.records.chain import ChainLink, Kind
+
+LONGEST_WHAT = 500
+UNREADABLE = "a release whose record was changed after it was written"
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class ReleaseKind(StrEnum):
+    """What another release consists of."""
+
+    GENERALISED = "generalised"
+    EXACT = "exact"
+    SYNTHETIC = "synthetic"
+    DIFFERENTIALLY_PRIVATE = "differentially_private"
+    OTHER = "other"
+
+
+_WORDS = {
+    ReleaseKind.GENERALISED: "generalised data",
+    ReleaseKind.EXACT: "exact data",
+    ReleaseKind.SYNTHETIC: "synthetic data",
+    ReleaseKind.DIFFERENTIALLY_PRIVATE: "differentially private, not charged here",
+    ReleaseKind.OTHER: "of another kind",
+}
+
+
+@public_class
+@dataclass(frozen=True, kw_only=True)
+class OtherRelease:
+    """A release of a dataset that was not charged, as its owner recorded it. Print it to read it.
+
+    Attributes:
+        dataset: Name of the dataset.
+        version: Newest version of the dataset when it was recorded.
+        sequence: Number of the event in the chain.
+        time: Time at which it was recorded, in UTC.
+        author: Name of the person who recorded it.
+        kind: "generalised", "exact", "synthetic", "differentially_private" or "other".
+        what: The release in words.
+        sha256: SHA-256 of the file, in hexadecimal, or None.
+
+    Example:
+        >>> import discreet as dp
+        >>> with dp.SQLiteLedger(":memory:") as ledger:
+        ...     facts = {"name": "people", "privacy_unit": dp.ROW, "budget": dp.Budget(epsilon=1)}
+        ...     session = dp.protect(dp.datasets.people(100), **facts, ledger=ledger)
+        ...     found = ledger.add_other_release("people", "people.csv, ages in tens", kind="generalised")
+        ...     ledger.other_releases("people") == (found,)
+        True
+    """
+
+    dataset: str
+    version: int
+    sequence: int
+    time: str
+    author: str
+    kind: ReleaseKind
+    what: str
+    sha256: str | None = None
+
+    @property
+    def text(self) -> str:
+        """One line for documents: the owner's words, the kind, the date, the digest and the place in the chain."""
+        digest = "" if self.sha256 is None else f", SHA-256 {self.sha256}"
+        return f"{self.what} ({_WORDS[self.kind]}, {self.time[:10]}{digest}, event {self.sequence})"
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherReleaseRequest:
+    """What an owner records; `request` is a key by which it knows its own event again."""
+
+    what: str
+    kind: ReleaseKind
+    sha256: str | None
+    author: str
+    request: str
+
+    def columns(self) -> dict[str, str | None]:
+        """The columns of the event that tell of it."""
+        detail = canonical({"kind": str(self.kind), "what": self.what})
+        return {"analyst": self.author, "request": self.request, "digest": self.sha256, "detail": detail}
+
+
+def checked_request(what: object, kind: object, sha256: object, author: object, request: str) -> OtherReleaseRequest:
+    """What an owner records, checked before the ledger is asked."""
+    return OtherReleaseRequest(
+        what=label(what, "what", most=LONGEST_WHAT),
+        kind=_checked_kind(kind),
+        sha256=None if sha256 is None else _checked_sha256(sha256),
+        author=label(author, "author"),
+        request=request,
+    )
+
+
+def other_release_of(link: ChainLink) -> OtherRelease:
+    """The release that a PUBLISHED link records; a link that cannot be read means a damaged ledger."""
+    try:
+        kind, what = _detail_of(link)
+    except (ValueError, KeyError, TypeError):
+        raise LedgerError(faults.DAMAGED) from None
+    return _release(link, kind, what, link.digest)
+
+
+def unreadable_release(link: ChainLink) -> OtherRelease:
+    """What is left of a release whose link was changed, after a recovery accepted the damage."""
+    return _release(link, ReleaseKind.OTHER, UNREADABLE, None)
+
+
+def published_text(detail: str | None) -> str | None:
+    """What a PUBLISHED event records, in words; None where it cannot be read."""
+    try:
+        data = parse_object(detail or "")
+        return f"{data['what']} ({_WORDS[ReleaseKind(data['kind'])]})"
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _detail_of(link: ChainLink) -> tuple[ReleaseKind, str]:
+    data = parse_object(link.detail or "")
+    if link.kind != Kind.PUBLISHED or not isinstance(data["what"], str):
+        raise TypeError
+    return ReleaseKind(data["kind"]), data["what"]
+
+
+def _release(link: ChainLink, kind: ReleaseKind, what: str, sha256: str | None) -> OtherRelease:
+    return OtherRelease(
+        dataset=link.dataset,
+        version=link.version,
+        sequence=link.sequence,
+        time=link.time,
+        author=link.analyst or "",
+        kind=kind,
+        what=what,
+        sha256=sha256,
+    )
+
+
+def _checked_kind(kind: object) -> ReleaseKind:
+    if isinstance(kind, str) and kind in {str(each) for each in ReleaseKind}:
+        return ReleaseKind(kind)
+    names = [str(each) for each in ReleaseKind]
+    near = suggestion(kind, names) if isinstance(kind, str) else ""
+    raise ParameterError(
+        f"kind={kind!r} of another release" if isinstance(kind, str) else "the kind of another release",
+        because=f"it must be one of {', '.join(names)}",
+        instead=f'kind="{near if near in names else ReleaseKind.GENERALISED}"',
+    )
+
+
+def _checked_sha256(sha256: object) -> str:
+    if isinstance(sha256, str) and _SHA256.fullmatch(sha256):
+        return sha256
+    raise ParameterError(
+        "sha256 of another release",
+        because="it must be 64 lower-case hexadecimal digits",
+        instead="sha256=hashlib.sha256(content).hexdigest()",
+    )

@@ -1,0 +1,63 @@
+"""Other releases in the chain: an uncharged event for each, and the list of them; totals and caps do not move."""
+
+from collections.abc import Callable
+from typing import Any
+
+from discreet.errors import LedgerError
+from discreet.ledger.records import faults
+from discreet.ledger.records.account import Account
+from discreet.ledger.records.chain import Kind, link_of
+from discreet.ledger.records.other_release import (
+    OtherRelease,
+    OtherReleaseRequest,
+    other_release_of,
+    unreadable_release,
+)
+from discreet.ledger.transactions import statements
+from discreet.ledger.transactions.statements import LedgerWriter
+from discreet.ledger.transactions.store import Row
+
+# The kind is written out: only then do stores find these few among all events by their index.
+_PUBLISHED = "SELECT * FROM events WHERE dataset = :name AND kind = 'PUBLISHED'"
+_IN_ORDER = f"{_PUBLISHED} ORDER BY sequence"
+_BY_REQUEST = f"{_PUBLISHED} AND request = :request"
+_RECOVERED = "SELECT max(sequence) AS last FROM events WHERE dataset = :name AND kind = 'RECOVERED'"
+
+
+def add(
+    writer: LedgerWriter, name: str, request: OtherReleaseRequest, check: Callable[[Account], None]
+) -> OtherRelease:
+    """Append the event of another release; run again after an unknown outcome, it finds its own event.
+
+    `check` gets the account under its lock, and refuses one that is behind its last known state.
+    """
+    known = statements.account(writer, name)
+    check(known)
+    if known.is_halted:
+        raise LedgerError(faults.HALTED)
+    earlier = writer.row(_BY_REQUEST, name=known.name, request=request.request)
+    if earlier is not None:
+        return other_release_of(link_of(earlier))
+    version = statements.newest_number(writer, known.name)
+    columns: dict[str, Any] = request.columns()
+    link = known.link(Kind.PUBLISHED, version=version, **columns)
+    writer.append(known, link)
+    return other_release_of(link)
+
+
+def find_all(writer: LedgerWriter, name: str) -> tuple[OtherRelease, ...]:
+    """Every other release of a dataset that must exist, in the order of its chain."""
+    known = statements.account(writer, name, lock=False)
+    rows = writer.rows(_IN_ORDER, name=known.name)
+    return tuple(_read(writer, row) for row in rows)
+
+
+def _read(writer: LedgerWriter, row: Row) -> OtherRelease:
+    """One of them. A changed one is an error, until a recovery has accepted the damage: then it is listed as such."""
+    link = link_of(row)
+    if link.hash == row["hash"]:
+        return other_release_of(link)
+    (recovery,) = writer.rows(_RECOVERED, name=link.dataset)
+    if recovery["last"] is None or recovery["last"] < link.sequence:
+        raise LedgerError(faults.DAMAGED)
+    return unreadable_release(link)

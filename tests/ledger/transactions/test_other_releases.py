@@ -1,0 +1,158 @@
+"""Other releases: in the chain, free of charge, found by whoever verifies, on each store."""
+
+import json
+
+import pytest
+
+from discreet.accounting.filters import Budget
+from discreet.errors import LedgerError, NameNotFoundError, ParameterError
+from discreet.ledger import Kind
+from discreet.ledger.integrity.recovery import evidence
+from discreet.ledger.records.canonical_text import digest
+from discreet.ledger.records.other_release import UNREADABLE
+from tampering import rehash, tampering
+
+SHA256 = "0123456789abcdef" * 4
+
+
+@pytest.fixture
+def published(visits, charge):
+    """A charge, a release of another kind, and a charge after it."""
+    charge(visits)
+    visits.add_other_release("visits", "wards, ages in tens", kind="generalised", sha256=SHA256, author="ann")
+    charge(visits)
+    return visits
+
+
+def test_it_is_an_event_of_the_chain_with_all_that_was_recorded(visits, another):
+    given = visits.add_other_release("visits", "wards, ages in tens", kind="generalised", sha256=SHA256, author="ann")
+    assert (given.dataset, given.version, given.sequence, given.author) == ("visits", 1, 2, "ann")
+    assert another().other_releases("visits") == visits.other_releases("visits") == (given,)
+    entry = visits.history("visits")[-1]
+    assert (entry.kind, entry.sequence, entry.analyst, entry.state) == (Kind.PUBLISHED, 2, "ann", None)
+    assert json.loads(entry.detail) == {"kind": "generalised", "what": "wards, ages in tens"}
+    assert visits.verify(), str(visits.verify())
+
+
+def test_a_dataset_without_other_releases_has_an_empty_list(visits):
+    assert visits.other_releases("visits") == ()
+
+
+def test_totals_caps_shares_and_the_room_for_charges_do_not_move(visits, charge, another):
+    charge(visits)
+    before = _standing(visits)
+    for kind in ("generalised", "exact", "synthetic", "differentially_private", "other"):
+        visits.add_other_release("visits", "a file", kind=kind)
+    assert _standing(visits) == before
+    for _ in range(9):
+        charge(visits)
+    with pytest.raises(Exception, match="is left of the privacy budget"):
+        charge(visits)
+    assert visits.verify(), str(visits.verify())
+
+
+def _standing(ledger):
+    account = ledger._look(lambda writer: next(iter(evidence(writer, "visits")))).dataset
+    moved = {name: value for name, value in account.items() if name not in ("sequence", "head")}
+    return moved, ledger.share("visits", "ann"), ledger.spent("visits"), ledger.report("visits").total
+
+
+def test_by_another_name_it_is_of_the_same_dataset_and_in_the_order_of_the_chain(visits, dataset):
+    first = visits.add_other_release("visits", "one", kind="exact")
+    visits.rename("visits", "stays", reason="plain words")
+    visits.register(dataset(version=2))
+    second = visits.add_other_release("stays", "two", kind="exact")
+    assert visits.other_releases("stays") == visits.other_releases("visits") == (first, second)
+    assert (first.version, second.version, second.dataset) == (1, 2, "visits")
+    assert first.author == "owner"
+
+
+def test_a_registration_may_still_be_corrected_because_nothing_was_charged(visits, dataset):
+    visits.add_other_release("visits", "one", kind="exact")
+    visits.register(dataset(budget=Budget(epsilon=2)))
+    assert visits.budget("visits").epsilon == 2
+    assert visits.verify(), str(visits.verify())
+
+
+def test_an_unknown_dataset_is_refused(visits):
+    with pytest.raises(NameNotFoundError, match="visit"):
+        visits.add_other_release("visit", "one", kind="exact")
+    with pytest.raises(NameNotFoundError, match="visit"):
+        visits.other_releases("visit")
+
+
+def test_a_wrong_argument_leaves_the_chain_as_it_was(visits):
+    with pytest.raises(ParameterError, match="kind"):
+        visits.add_other_release("visits", "one", kind="anonymous")
+    with pytest.raises(ParameterError, match="do not print"):
+        visits.add_other_release("visits", "one\ntwo", kind="exact")
+    assert [entry.kind for entry in visits.history("visits")] == [Kind.REGISTERED]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        'detail = \'{"kind":"generalised","what":"nothing of note"}\'',
+        "detail = NULL",
+        "digest = NULL",
+        f"digest = '{digest('x')}'",
+        "analyst = 'bob'",
+        "time = '2020-01-01'",
+        "version = 2",
+        "request = 'other'",
+        "kind = 'LIMITED'",
+        "library = '9'",
+    ],
+)
+@pytest.mark.parametrize("is_rehashed", [False, True])
+def test_a_change_of_any_field_is_found(published, tamperer, change, is_rehashed):
+    with tampering(tamperer) as hand:
+        hand.execute(f"UPDATE events SET {change} WHERE kind = 'PUBLISHED'")
+        if is_rehashed:
+            rehash(hand, "visits")
+    assert not published.verify()
+
+
+def test_a_removed_or_added_release_is_found(published, tamperer, tamper):
+    tamper("DELETE FROM events WHERE kind = 'PUBLISHED'")
+    found = published.verify()
+    assert "missing or out of order" in str(found)
+
+
+def test_a_changed_release_is_not_believed_and_after_a_recovery_it_is_listed_as_such(published, tamper, charge):
+    tamper("UPDATE events SET digest = NULL WHERE kind = 'PUBLISHED'")
+    with pytest.raises(LedgerError, match="damaged"):
+        published.other_releases("visits")
+    assert not published.verify()
+    with pytest.raises(LedgerError, match="tampered"):
+        published.add_other_release("visits", "one more", kind="exact")
+    assert published.recover(reason="a test"), str(published.verify())
+    later = published.add_other_release("visits", "one more", kind="exact")
+    left, last = published.other_releases("visits")
+    assert (left.what, left.sequence, last) == (UNREADABLE, 3, later)
+    assert published.verify(), str(published.verify())
+
+
+def test_an_older_copy_that_lost_a_release_is_found_and_records_nothing_before_its_recovery(
+    published, put_back, another
+):
+    published.close()
+    put_back(2)
+    with another() as older:
+        assert older.other_releases("visits") == ()
+        with pytest.raises(LedgerError, match="behind its anchors"):
+            older.add_other_release("visits", "one more", kind="exact")
+        assert not older.verify()
+        assert older.recover(reason="a disk was replaced")
+        again = older.add_other_release("visits", "wards, ages in tens", kind="generalised", sha256=SHA256)
+        assert again.sequence > 4  # numbers that an anchor saw are not used again
+        assert older.verify(), str(older.verify())
+
+
+def test_a_copy_that_lost_nothing_but_a_release_is_found_too(visits, put_back, another):
+    visits.add_other_release("visits", "one", kind="exact")
+    visits.close()
+    put_back(1)
+    with another() as older:
+        assert older.stopped_datasets().keys() == {"visits"}
+        assert not older.verify()
