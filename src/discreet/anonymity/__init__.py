@@ -12,11 +12,13 @@ _HOMES: dict[str, str] = {
     "OwnerResult": "owners",
 }
 _MODULES: dict[str, str] = {
+    "hierarchies": "generalisation.hierarchies",
     "limits": "limits",
 }
 
 __all__ = [
     "OwnerResult",
+    "hierarchies",
     "limits",
 ]
 
