@@ -9,16 +9,22 @@ release reveals together with other releases or background knowledge; a differen
 import importlib
 
 _HOMES: dict[str, str] = {
+    "CompositionRisk": "linkage.composition",
     "OwnerResult": "owners",
+    "intersect": "linkage.composition",
 }
 _MODULES: dict[str, str] = {
+    "composition": "linkage.composition",
     "hierarchies": "generalisation.hierarchies",
     "limits": "limits",
 }
 
 __all__ = [
+    "CompositionRisk",
     "OwnerResult",
+    "composition",
     "hierarchies",
+    "intersect",
     "limits",
 ]
 
