@@ -160,11 +160,13 @@ class CompositionCounts(OwnerResult):
     Example:
         >>> import discreet as dp
         >>> import pyarrow as pa
-        >>> first = pa.table({"id": [1, 2, 3, 4], "zip": ["a", "a", "b", "b"], "ill": ["x", "y", "x", "y"]})
-        >>> second = pa.table({"id": [1, 2, 3, 4], "zip": ["c", "d", "d", "c"], "ill": ["x", "y", "x", "z"]})
+        >>> ill = ["flu", "asthma", "cancer", "asthma"]
+        >>> first = pa.table({"id": [1, 2, 3, 4], "zip": ["a", "a", "b", "b"], "ill": ill})
+        >>> second = pa.table({"id": [1, 2, 3, 4], "zip": ["c", "d", "c", "d"], "ill": ill})
         >>> releases = {"first": first, "second": second}
-        >>> dp.anonymity.composition.intersect_everyone(releases, ["zip"], "ill", person="id").together
-        1
+        >>> counts = dp.anonymity.composition.intersect_everyone(releases, ["zip"], "ill", person="id")
+        >>> counts.alone, counts.together
+        ((('first', 0), ('second', 2)), 4)
     """
 
     kind = "composition, for everyone"
