@@ -10,8 +10,10 @@ import importlib
 
 _HOMES: dict[str, str] = {
     "CompositionRisk": "linkage.composition",
+    "LatticeSearch": "generalisation.lattice",
     "OwnerResult": "owners",
     "intersect": "linkage.composition",
+    "search": "generalisation.lattice",
 }
 _MODULES: dict[str, str] = {
     "composition": "linkage.composition",
@@ -21,11 +23,13 @@ _MODULES: dict[str, str] = {
 
 __all__ = [
     "CompositionRisk",
+    "LatticeSearch",
     "OwnerResult",
     "composition",
     "hierarchies",
     "intersect",
     "limits",
+    "search",
 ]
 
 

@@ -1,0 +1,362 @@
+"""Search for the generalisation of least loss with k people in every class, over the whole lattice of levels.
+
+A node of the lattice states one level for each column. The result is optimal over all nodes: those that k rules out are
+tagged without a count (`traversal` has the proof), and all others are counted.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import floor
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.anonymity.classes.cube import Cube
+from discreet.anonymity.generalisation.levels import GeneralisationLevels
+from discreet.anonymity.generalisation.loss import CountQuery, Loss, LossMetric, check_loss, loss_metric, order_of
+from discreet.anonymity.generalisation.nodes import (
+    ClassRequirement,
+    NodeClasses,
+    histograms_of,
+    node_classes,
+    suppress_by_values,
+)
+from discreet.anonymity.generalisation.rollup import Node, RollUp, base_rows, key_layout
+from discreet.anonymity.generalisation.sources import open_cube
+from discreet.anonymity.generalisation.traversal import NodeStore, Traversal, number_of_nodes
+from discreet.anonymity.generalisation.value_distances import ValueDistribution, table_distribution
+from discreet.anonymity.owners import OwnerResult
+from discreet.errors import ParameterError, TypeMismatchError, public_class, short_traceback
+from discreet.exact.numbers import Number, rational, whole
+
+MOST_NODES = 1_000_000
+RANKING = 5
+CAUTION = (
+    "The optimum depends on the data: who knows that it is the least loss can rule out tables (minimality attack, Wong "
+    "et al. 2007), and can recover finer values (downcoding, Cohen 2022). A class of k people limits neither."
+)
+
+
+@runtime_checkable
+class LevelsOfValues(Protocol):
+    """A hierarchy, as far as the search needs it."""
+
+    def levels(self, values: pa.Array) -> GeneralisationLevels:
+        """The levels of distinct values."""
+        ...
+
+
+@public_class
+@dataclass(frozen=True, repr=False)
+class NodeLoss(OwnerResult):
+    """One node that meets the requirement.
+
+    Attributes:
+        levels: The level of each column.
+        loss: Its loss.
+        suppressed: Number of people with a suppressed row.
+        classes: Number of published classes.
+
+    Example:
+        >>> from discreet.anonymity.generalisation.lattice import NodeLoss
+        >>> NodeLoss({"age": 1}, 20, 0, 4).classes
+        4
+    """
+
+    kind = "node of a lattice"
+
+    levels: dict[str, int]
+    loss: Loss
+    suppressed: int
+    classes: int
+
+    def _lines(self) -> list[str]:
+        return [_node_text(self)]
+
+
+@public_class
+@dataclass(frozen=True, repr=False)
+class LatticeSearch(OwnerResult):
+    """Outcome of a search: the node of least loss, what it has, and how many nodes were counted.
+
+    The levels of the optimum depend on the data. A reader who knows that the published table is the optimum can rule
+    out tables for which another node would have been better (minimality attack: Wong, Fu, Wang, Pei 2007, "Minimality
+    attack in privacy preserving data publishing"). From a table of minimal generalisation finer values can be recovered
+    (downcoding: Cohen 2022, "Attacks on deidentification's defenses"). k, l and t hold all the same.
+
+    Attributes:
+        people: Number of people.
+        nodes: Number of nodes of the lattice.
+        evaluated: Number of nodes whose classes were counted.
+        pruned: Number of nodes that k ruled out without a count.
+        admitted_by_k: Number of nodes where at most `limit` people are in classes below k.
+        admitted: Number of these where at most `limit` people are suppressed for k, l and t together.
+        limit: Most people that may be suppressed.
+        loss: Name of the loss.
+        optimal: Level of each column at the node of least loss; None where no node is admitted.
+        value: Its loss, or None.
+        suppressed: Number of people with a suppressed row at the optimum, or None.
+        classes: Number of published classes at the optimum, or None.
+        k: Number of people in the smallest published class, or None.
+        l: Least number of distinct sensitive values in a published class, or None.
+        t: Largest distance of a published class to the whole table, or None.
+        ranking: The nodes of least loss, the optimum first. Ties go to fewer suppressed people, then to the smaller
+            sum of levels, then to lower levels in the order of the columns.
+
+    Example:
+        >>> import discreet as dp
+        >>> import numpy as np
+        >>> import pyarrow as pa
+        >>> from discreet.anonymity.generalisation.levels import GeneralisationLevels
+        >>> tens = GeneralisationLevels((np.arange(3), np.array([0, 0, 1])), (("31", "35", "47"), ("30s", "40s")))
+        >>> people = pa.table({"age": [31, 35, 47, 47]})
+        >>> dp.anonymity.search(people, {"age": tens}, k=2).optimal
+        {'age': 1}
+    """
+
+    kind = "search over a lattice"
+
+    people: int
+    nodes: int
+    evaluated: int
+    pruned: int
+    admitted_by_k: int
+    admitted: int
+    limit: int
+    loss: str
+    optimal: dict[str, int] | None
+    value: Loss | None
+    suppressed: int | None
+    classes: int | None
+    k: int | None
+    l: int | None  # noqa: E741 - the field's letter
+    t: Fraction | None
+    ranking: tuple[NodeLoss, ...]
+
+    def recoding(self, hierarchies: Mapping[str, Any]) -> dict[str, tuple[Any, int]]:
+        """The optimum as `dp.anonymity.generalise` takes it.
+
+        Args:
+            hierarchies: The hierarchies of the search.
+
+        Returns:
+            For each column its hierarchy and its level.
+
+        Raises:
+            ParameterError: If no node is admitted.
+        """
+        if self.optimal is None:
+            raise ParameterError(
+                "a recoding of an empty search", because="no node meets the requirement", instead="suppression=0.1"
+            )
+        return {name: (hierarchies[name], level) for name, level in self.optimal.items()}
+
+    def _lines(self) -> list[str]:
+        counts = f"{self.nodes:,} nodes: {self.evaluated:,} evaluated, {self.pruned:,} pruned by k; "
+        counts += f"{self.admitted_by_k:,} admitted by k, {self.admitted:,} admitted"
+        if self.optimal is None:
+            return [counts, f"No node meets the requirement with at most {self.limit:,} people suppressed."]
+        found = f"k={self.k}" + (f", l={self.l}" if self.l is not None else "")
+        found += f", t={float(self.t):.4g}" if self.t is not None else ""
+        return [
+            counts,
+            f"least {self.loss.replace('_', ' ')}: {_node_text(self.ranking[0])}",
+            f"there {found}; {self.suppressed:,} of {self.people:,} people suppressed (at most {self.limit:,})",
+            CAUTION,
+        ]
+
+
+def _node_text(node: NodeLoss) -> str:
+    levels = ", ".join(f"{name} {level}" for name, level in node.levels.items())
+    return f"levels {levels}; loss {float(node.loss):,.6g}; {node.classes:,} classes"
+
+
+@short_traceback
+def search(
+    source: object,
+    hierarchies: Mapping[str, Any],
+    *,
+    k: int,
+    l: int | None = None,  # noqa: E741 - the field's letter
+    t: Number | None = None,
+    sensitive: str | None = None,
+    ordered: Sequence[str] = (),
+    person: str | None = None,
+    suppression: Number = 0,
+    loss: str = "non_uniform_entropy",
+    queries: Sequence[CountQuery] = (),
+    table: str | None = None,
+) -> LatticeSearch:
+    """Search all combinations of levels for the one of least loss with k people in every published class.
+
+    A class that fails k, l or t is suppressed. Nodes are ruled out by k alone, because with suppression l and t are not
+    monotone; they are evaluated at every node that k admits. `generalisation.loss` defines each loss.
+
+    Args:
+        source: A cube, or the source of rows: what `dp.protect` takes.
+        hierarchies: For each quasi-identifier its hierarchy or its levels.
+        k: Least number of people in a class.
+        l: Least number of distinct sensitive values in a class. Default: not measured.
+        t: Largest distance of the sensitive values of a class to those of the table. Default: not measured.
+        sensitive: The sensitive column; l and t need it.
+        ordered: The sensitive column again where its values have an order; the distance then respects it.
+        person: Column that names the person of a row. Default: each row is a person.
+        suppression: Largest share of people with a suppressed row. Default 0.
+        loss: "non_uniform_entropy", "discernibility", "average_class_size" or "query_error".
+        queries: For "query_error": for each count a dict of columns with a set of values or a function of a value.
+        table: Name of the table, where the source is a database.
+
+    Returns:
+        The optimum, or a result without one where no node meets the requirement.
+
+    Raises:
+        ParameterError: If k, l, t, the suppression or the loss is outside its range, or the lattice is too large.
+        NameNotFoundError: If a column does not exist.
+
+    Example:
+        >>> import discreet as dp
+        >>> import numpy as np
+        >>> import pyarrow as pa
+        >>> from discreet.anonymity.generalisation.levels import GeneralisationLevels
+        >>> tens = GeneralisationLevels((np.arange(3), np.array([0, 0, 1])), (("31", "35", "47"), ("30s", "40s")))
+        >>> people = pa.table({"age": [31, 35, 47]})
+        >>> found = dp.anonymity.search(people, {"age": tens}, k=2, suppression=1 / 2)
+        >>> found.optimal, found.suppressed, found.k
+        ({'age': 1}, 1, 2)
+    """
+    k, least, largest, share = _check(k, l, t, sensitive, suppression)
+    check_loss(loss, queries)
+    cube = open_cube(source, list(hierarchies), sensitive, person=person, table=table)
+    levels = [_levels(name, hierarchies[name], cube) for name in cube.quasi]
+    requirement = ClassRequirement(k, floor(share * cube.total), least, largest)
+    distribution = None if sensitive is None else table_distribution(cube, sensitive, ordered=sensitive in ordered)
+    metric = loss_metric(loss, cube, levels, queries)
+    return _Search(cube, levels, sensitive, requirement, distribution, metric).run(loss)
+
+
+@dataclass
+class _Search:
+    """One search: the store of nodes and what was found so far."""
+
+    cube: Cube
+    levels: list[GeneralisationLevels]
+    sensitive: str | None
+    requirement: ClassRequirement
+    distribution: ValueDistribution | None
+    metric: LossMetric
+    losses: dict[Node, tuple[Loss, int, int]] = field(default_factory=dict)
+    counted: set[Node] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.heights: Node = tuple(levels.height for levels in self.levels)
+        if number_of_nodes(self.heights) > MOST_NODES:
+            raise ParameterError(
+                f"a lattice of {number_of_nodes(self.heights):,} nodes",
+                because=f"the search visits at most {MOST_NODES:,} nodes",
+                instead="fewer columns or levels, or dp.anonymity.mondrian",
+            )
+        layout = key_layout(self.cube, self.levels, self.sensitive)
+        self.store = NodeStore(RollUp(layout), base_rows(layout, self.cube, self.sensitive))
+        self.layout = layout
+
+    def run(self, loss: str) -> LatticeSearch:
+        sizes = [[len(np.unique(codes)) for codes in levels.codes] for levels in self.levels]
+        traversal = Traversal(self.heights, sizes, self.evaluate)
+        traversal.run()
+        by_k = list(traversal.passing())
+        for node in by_k:
+            if node not in self.counted:
+                self.evaluate(node)
+        return self._result(loss, len(by_k))
+
+    def evaluate(self, node: Node) -> bool:
+        """Whether k admits a node; its loss is stored where l and t admit it too."""
+        self.counted.add(node)
+        classes = node_classes(self.layout, node, self.store.rows(node), self.requirement.k)
+        if classes.suppressed_people > self.requirement.limit:
+            return False
+        classes = suppress_by_values(classes, self.requirement, self.distribution)
+        if classes.suppressed_people <= self.requirement.limit:
+            self.losses[node] = self.metric.value(classes), classes.suppressed_people, classes.published
+        return True
+
+    def _classes(self, node: Node) -> NodeClasses:
+        classes = node_classes(self.layout, node, self.store.rows(node), self.requirement.k)
+        return suppress_by_values(classes, self.requirement, self.distribution)
+
+    def _result(self, loss: str, by_k: int) -> LatticeSearch:
+        nodes = number_of_nodes(self.heights)
+        order = sorted(self.losses, key=lambda node: order_of(*self.losses[node][:2], node))
+        ranking = tuple(
+            NodeLoss(dict(zip(self.cube.quasi, node, strict=True)), *self.losses[node]) for node in order[:RANKING]
+        )
+        best = ranking[0] if ranking else None
+        k, distinct, distance = self._measures(order[0]) if order else (None, None, None)
+        return LatticeSearch(
+            people=self.cube.total,
+            nodes=nodes,
+            evaluated=len(self.counted),
+            pruned=nodes - len(self.counted),
+            admitted_by_k=by_k,
+            admitted=len(order),
+            limit=self.requirement.limit,
+            loss=loss,
+            optimal=best.levels if best else None,
+            value=best.loss if best else None,
+            suppressed=best.suppressed if best else None,
+            classes=best.classes if best else None,
+            k=k,
+            l=distinct,
+            t=distance,
+            ranking=ranking,
+        )
+
+    def _measures(self, node: Node) -> tuple[int | None, int | None, Fraction | None]:
+        """k, l and t of a node."""
+        classes = self._classes(node)
+        if self.distribution is None or not classes.published:
+            return classes.k, None, None
+        histograms, published = histograms_of(classes), ~classes.suppressed
+        return classes.k, int(histograms.distinct[published].min()), self.distribution.largest(histograms, published)
+
+
+def _check(
+    k: object, least: object, distance: object, sensitive: str | None, suppression: object
+) -> tuple[int, int | None, Fraction | None, Fraction]:
+    share = rational(suppression, "suppression")
+    if not 0 <= share <= 1:
+        raise ParameterError(
+            f"suppression={suppression}", because="suppression is a share of the people", instead="suppression=0.01"
+        )
+    largest = None if distance is None else rational(distance, "t")
+    if largest is not None and not 0 <= largest <= 1:
+        raise ParameterError(f"t={distance}", because="a distance is between 0 and 1", instead="t=0.2")
+    if (least is not None or largest is not None) and sensitive is None:
+        raise ParameterError(
+            "l or t without a sensitive column",
+            because="both measure a sensitive column",
+            instead='sensitive="disease"',
+        )
+    return whole(k, "k"), None if least is None else whole(least, "l"), largest, share
+
+
+def _levels(name: str, hierarchy: object, cube: Cube) -> GeneralisationLevels:
+    if isinstance(hierarchy, GeneralisationLevels):
+        levels = hierarchy
+    elif isinstance(hierarchy, LevelsOfValues):
+        levels = hierarchy.levels(cube.values[name])
+    else:
+        raise TypeMismatchError(
+            f"a hierarchy of type {type(hierarchy).__name__} for {name!r}",
+            because="a column is generalised by a hierarchy or by its levels",
+            instead=f'{{"{name}": dp.anonymity.hierarchies.digits()}}',
+        )
+    if any(len(codes) != len(cube.values[name]) for codes in levels.codes):
+        raise ParameterError(
+            f"the levels of {name!r}",
+            because="they have not one code for each distinct value",
+            instead=f'hierarchy.levels(cube.values["{name}"])',
+        )
+    return levels

@@ -1,0 +1,135 @@
+"""Classes of one node of the lattice: their sizes in people, which of them are suppressed, and what l and t they have.
+
+A class is suppressed where it has fewer than k people, fewer than l distinct sensitive values, or a distance above t to
+the distribution of the whole table: ARX removes the same classes (Prasser, Kohlmayer, Kuhn, 2016, "The importance of
+context", section 2; class `HashGroupify`). A person is suppressed where one of their rows is in a suppressed class. The
+other classes stay as they are.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.anonymity.classes.cube import Codes
+from discreet.anonymity.generalisation.rollup import KeyLayout, Node, NodeRows
+from discreet.anonymity.generalisation.value_distances import ClassHistograms, ValueDistribution
+
+
+@dataclass(frozen=True)
+class ClassRequirement:
+    """What every class of a published table must have.
+
+    Attributes:
+        k: Least number of people in a class.
+        limit: Most people that may be suppressed.
+        l: Least number of distinct sensitive values in a class, or None.
+        t: Largest distance of a class to the whole table, or None.
+    """
+
+    k: int
+    limit: int
+    l: int | None = None  # noqa: E741 - the field's letter
+    t: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class NodeClasses:
+    """The classes of a node and which of them are suppressed.
+
+    Attributes:
+        node: The level of each column.
+        layout: Where the codes are within keys.
+        rows: The rows of the node.
+        starts: Position of the first row of each class.
+        sizes: Number of people in each class.
+        suppressed: Whether a class is suppressed.
+    """
+
+    node: Node
+    layout: KeyLayout
+    rows: NodeRows
+    starts: Codes
+    sizes: Codes
+    suppressed: NDArray[np.bool_]
+
+    @cached_property
+    def records(self) -> Codes:
+        """Number of records in each class."""
+        if self.layout.person is None:
+            return self.sizes
+        return _add_up(self.rows.records, self.starts)
+
+    @cached_property
+    def suppressed_people(self) -> int:
+        """Number of people with a row in a suppressed class."""
+        if self.layout.person is None:
+            return int(self.sizes[self.suppressed].sum())
+        persons = self.layout.codes(self.rows, self.layout.person)[np.repeat(self.suppressed, self.lengths)]
+        return int(np.count_nonzero(np.bincount(persons))) if len(persons) else 0
+
+    @cached_property
+    def lengths(self) -> Codes:
+        """Number of rows of each class."""
+        return np.diff(self.starts, append=len(self.rows))
+
+    @cached_property
+    def k(self) -> int | None:
+        """Number of people in the smallest class that is published; None where none is."""
+        sizes = self.sizes[~self.suppressed]
+        return int(sizes.min()) if len(sizes) else None
+
+    @property
+    def published(self) -> int:
+        """Number of published classes."""
+        return len(self.sizes) - int(np.count_nonzero(self.suppressed))
+
+    def column(self, number: int) -> Codes:
+        """The code of each class in a column."""
+        codes: Codes = self.layout.codes(self.rows, self.layout.fields[number])[self.starts]
+        return codes
+
+
+def node_classes(layout: KeyLayout, node: Node, rows: NodeRows, k: int) -> NodeClasses:
+    """The classes of a node; those with fewer than k people are suppressed."""
+    starts = layout.starts(rows, layout.class_masks)
+    people = rows.records if layout.person is None else layout.changes(rows, layout.pair_masks).astype(np.int64)
+    sizes = _add_up(people, starts)
+    return NodeClasses(node, layout, rows, starts, sizes, sizes < k)
+
+
+def histograms_of(classes: NodeClasses) -> ClassHistograms:
+    """Number of people with each sensitive value in each class; a person counts once for each value."""
+    layout, field = classes.layout, classes.layout.sensitive
+    if field is None:
+        raise AssertionError("a node without a sensitive column has no histograms")
+    owners = np.repeat(np.arange(len(classes.starts)), classes.lengths)
+    values = layout.codes(classes.rows, field)
+    if layout.person is None:
+        return ClassHistograms(owners, values, classes.rows.records, len(classes.starts))
+    keys = np.sort((owners << field.bits) | values)
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    counts = np.diff(starts, append=len(keys))
+    keys = keys[starts]
+    return ClassHistograms(keys >> field.bits, keys & ((1 << field.bits) - 1), counts, len(classes.starts))
+
+
+def suppress_by_values(
+    classes: NodeClasses, requirement: ClassRequirement, distribution: ValueDistribution | None
+) -> NodeClasses:
+    """The same classes, where those that fail l or t are suppressed too."""
+    if requirement.l is None and requirement.t is None:
+        return classes
+    histograms = histograms_of(classes)
+    suppressed = classes.suppressed.copy()
+    if requirement.l is not None:
+        suppressed |= histograms.distinct < requirement.l
+    if requirement.t is not None and distribution is not None:
+        suppressed |= distribution.exceeds(histograms, requirement.t)
+    return replace(classes, suppressed=suppressed)
+
+
+def _add_up(numbers: Codes, starts: Codes) -> Codes:
+    return np.add.reduceat(numbers, starts) if len(starts) else np.zeros(0, dtype=np.int64)

@@ -1,0 +1,210 @@
+"""Roll-up of a count cube: from the classes of a node of the lattice to those of a coarser node.
+
+A row of a node is a class, together with a person where persons have several rows and with a sensitive value where one
+is measured. All of them are bit fields of one integer key, or of several where 63 bits are too few. A field keeps its
+place at every node. A roll-up therefore replaces the fields of the columns whose level changes, sorts the keys and adds
+up the rows with equal keys. It may start at any finer node, because levels are nested: the start that has the fewest
+rows is the cheapest.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.anonymity.classes.cube import Codes, Cube
+from discreet.anonymity.generalisation.levels import GeneralisationLevels
+
+Node = tuple[int, ...]
+_BITS = 62  # of the 64 bits of a word, one is the sign and one is spare
+
+
+@dataclass(frozen=True)
+class BitField:
+    """Place of one column in the words of a key."""
+
+    word: int
+    shift: int
+    bits: int
+
+    @property
+    def mask(self) -> int:
+        """The bits of the field within its word."""
+        return ((1 << self.bits) - 1) << self.shift
+
+
+@dataclass(frozen=True)
+class NodeRows:
+    """Distinct keys in ascending order, with the number of records of each.
+
+    Attributes:
+        words: The words of the keys, the most significant first.
+        records: For each key its number of records: rows of the cube, each counted with its number of people.
+    """
+
+    words: tuple[Codes, ...]
+    records: Codes
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+@dataclass(frozen=True)
+class KeyLayout:
+    """Bit fields of the quasi-identifiers, then the person, then the sensitive value.
+
+    Attributes:
+        levels: The levels of each quasi-identifier.
+        fields: The field of each quasi-identifier.
+        person: Field of the person, where persons have several rows.
+        sensitive: Field of the sensitive value, where one is measured.
+        words: Number of words of a key.
+    """
+
+    levels: tuple[GeneralisationLevels, ...]
+    fields: tuple[BitField, ...]
+    person: BitField | None
+    sensitive: BitField | None
+    words: int
+
+    @cached_property
+    def class_masks(self) -> tuple[int, ...]:
+        """For each word the bits that tell classes apart."""
+        return self._masks(self.fields)
+
+    @cached_property
+    def pair_masks(self) -> tuple[int, ...]:
+        """For each word the bits that tell pairs of a person and a class apart."""
+        return self._masks((*self.fields, self.person) if self.person else self.fields)
+
+    def _masks(self, fields: Sequence[BitField]) -> tuple[int, ...]:
+        return tuple(sum(field.mask for field in fields if field.word == word) for word in range(self.words))
+
+    def codes(self, rows: NodeRows, field: BitField) -> Codes:
+        """The codes of a field for each row."""
+        return (rows.words[field.word] >> field.shift) & ((1 << field.bits) - 1)
+
+    def starts(self, rows: NodeRows, masks: tuple[int, ...]) -> Codes:
+        """Positions where the bits of the masks differ from those of the row before."""
+        return np.flatnonzero(self.changes(rows, masks))
+
+    @staticmethod
+    def changes(rows: NodeRows, masks: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Whether the bits of the masks differ from those of the row before; the first row does."""
+        changes = np.ones(len(rows), dtype=np.bool_)
+        changes[1:] = False
+        for word, mask in zip(rows.words, masks, strict=True):
+            if mask:
+                changes[1:] |= ((word[1:] ^ word[:-1]) & mask) != 0
+        return changes
+
+
+def key_layout(cube: Cube, levels: Sequence[GeneralisationLevels], sensitive: str | None) -> KeyLayout:
+    """The layout of the keys of a cube, with fields as wide as the largest code needs."""
+    widths = [_bits(max(int(codes.max(initial=0)) for codes in each.codes)) for each in levels]
+    if cube.persons is not None:
+        widths.append(_bits(int(cube.persons.max(initial=0))))
+    if sensitive is not None:
+        widths.append(_bits(len(cube.values[sensitive]) - 1))
+    fields, words = _place_fields(widths)
+    number = len(levels)
+    return KeyLayout(
+        tuple(levels),
+        fields[:number],
+        fields[number] if cube.persons is not None else None,
+        fields[-1] if sensitive is not None else None,
+        words,
+    )
+
+
+def _bits(largest: int) -> int:
+    return max(1, largest.bit_length())
+
+
+def _place_fields(widths: Sequence[int]) -> tuple[tuple[BitField, ...], int]:
+    """Fields from the lowest bits of the last word upwards; a field never crosses a word."""
+    places, word, shift = [], 0, 0
+    for bits in reversed(widths):
+        if shift + bits > _BITS:
+            word, shift = word + 1, 0
+        places.append((word, shift, bits))
+        shift += bits
+    fields = tuple(BitField(word - back, shift, bits) for back, shift, bits in reversed(places))
+    return fields, word + 1
+
+
+def base_rows(layout: KeyLayout, cube: Cube, sensitive: str | None) -> NodeRows:
+    """The rows of the cube at the node where every column has its own values."""
+    words = [np.zeros(len(cube.people), dtype=np.int64) for _ in range(layout.words)]
+    columns = [cube.codes[name] for name in cube.quasi]
+    places = [*layout.fields]
+    if cube.persons is not None and layout.person is not None:
+        columns.append(cube.persons)
+        places.append(layout.person)
+    if sensitive is not None and layout.sensitive is not None:
+        columns.append(cube.codes[sensitive])
+        places.append(layout.sensitive)
+    for codes, field in zip(columns, places, strict=True):
+        words[field.word] |= codes.astype(np.int64) << field.shift
+    present = cube.people > 0
+    if not present.all():
+        return merge_rows([word[present] for word in words], cube.people[present])
+    return merge_rows(words, cube.people.astype(np.int64))
+
+
+class RollUp:
+    """Roll-ups between the nodes of one lattice; the maps between levels are made once."""
+
+    def __init__(self, layout: KeyLayout) -> None:
+        self.layout = layout
+        self._level_map = cache(self._make_level_map)
+
+    def coarsen(self, rows: NodeRows, start: Node, target: Node) -> NodeRows:
+        """The rows of the node `target`, from those of a node `start` that is finer in every column or equal."""
+        if start == target:
+            return rows
+        words = list(rows.words)
+        for column, (fine, coarse) in enumerate(zip(start, target, strict=True)):
+            if fine != coarse:
+                field = self.layout.fields[column]
+                codes = self._level_map(column, fine, coarse)[self.layout.codes(rows, field)]
+                words[field.word] = (words[field.word] & ~field.mask) | (codes << field.shift)
+        return merge_rows(words, rows.records)
+
+    def _make_level_map(self, column: int, fine: int, coarse: int) -> Codes:
+        levels = self.layout.levels[column]
+        codes = np.zeros(int(levels.codes[fine].max(initial=0)) + 1, dtype=np.int64)
+        codes[levels.codes[fine]] = levels.codes[coarse]
+        return codes
+
+
+def merge_rows(words: Sequence[Codes], records: Codes) -> NodeRows:
+    """Sort keys and add up the records of equal ones."""
+    if len(records) == 0:
+        return NodeRows(tuple(words), records)
+    if len(words) == 1:
+        words, records = _sort_pairs(words[0], records)
+    else:
+        order = np.lexsort(tuple(reversed(words)))
+        words, records = [word[order] for word in words], records[order]
+    changes = np.ones(len(records), dtype=np.bool_)
+    changes[1:] = words[0][1:] != words[0][:-1]
+    for word in words[1:]:
+        changes[1:] |= word[1:] != word[:-1]
+    starts = np.flatnonzero(changes)
+    if len(starts) == len(records):
+        return NodeRows(tuple(words), records)
+    return NodeRows(tuple(word[starts] for word in words), np.add.reduceat(records, starts))
+
+
+def _sort_pairs(keys: Codes, records: Codes) -> tuple[list[Codes], Codes]:
+    """Keys in order with their records; both in one integer where that fits, because sorting one array is fast."""
+    bits = _bits(int(records.max()))
+    if _bits(int(keys.max())) + bits > _BITS:
+        order = np.argsort(keys)
+        return [keys[order]], records[order]
+    pairs = (keys << bits) | records
+    pairs.sort()
+    return [pairs >> bits], pairs & ((1 << bits) - 1)

@@ -1,0 +1,64 @@
+"""The cube that a search or a partition works on: given, or counted from a source by its engine."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.anonymity.classes.cube import Cube, cube_of
+from discreet.engines.exact_tables import COUNT, open_table
+from discreet.errors import NameNotFoundError, ParameterError, suggestion
+
+
+def open_cube(
+    source: object,
+    quasi: Sequence[str],
+    sensitive: str | None = None,
+    *,
+    person: str | None = None,
+    table: str | None = None,
+) -> Cube:
+    """The cube with these quasi-identifiers, in this order, and at most one sensitive column."""
+    if isinstance(quasi, str) or not quasi:
+        raise ParameterError(
+            "no quasi-identifiers", because="at least one column is generalised", instead='["zip", "birth_date"]'
+        )
+    if len(set(quasi)) < len(quasi) or sensitive in quasi:
+        raise ParameterError(
+            f"columns {[*quasi, sensitive]}",
+            because="each column is listed once",
+            instead=f"{list(dict.fromkeys(quasi))}",
+        )
+    if isinstance(source, Cube):
+        return _select(source, quasi, sensitive, person)
+    names = [*quasi, *([sensitive] if sensitive else [])]
+    with open_table(source, table=table) as rows:
+        if person is not None:
+            records, people = rows.totals(person)
+            person = None if records == people else person
+        batches = list(rows.groups([*names, *([person] if person else [])]))
+    groups = pa.Table.from_batches(batches) if batches else pa.table({name: [] for name in [*names, COUNT]})
+    return cube_of(groups, quasi, [sensitive] if sensitive else [], people=COUNT, person=person)
+
+
+def _select(cube: Cube, quasi: Sequence[str], sensitive: str | None, person: str | None) -> Cube:
+    """A cube with some of its columns; classes of columns that are left out add up, persons stay."""
+    if person is not None:
+        raise ParameterError(
+            f"person={person!r} with a cube", because="a cube already knows its persons", instead="search(cube, ...)"
+        )
+    names = [*quasi, *([sensitive] if sensitive else [])]
+    for name in names:
+        if name not in cube.codes:
+            raise NameNotFoundError(
+                f"column {name!r}", because="the cube does not have it", instead=suggestion(name, list(cube.codes))
+            )
+    return replace(
+        cube,
+        quasi=tuple(quasi),
+        sensitive=(sensitive,) if sensitive else (),
+        people=cube.people.astype(np.int64),
+        values={name: cube.values[name] for name in names},
+        codes={name: cube.codes[name] for name in names},
+    )
