@@ -47,7 +47,7 @@ class LossMetric(Protocol):
 
 @dataclass(frozen=True)
 class Discernibility:
-    """Each person costs as many people as they cannot be told apart from; a suppressed person costs N."""
+    """Each person costs as many people as they cannot be distinguished from; a suppressed person costs N."""
 
     people: int
 
