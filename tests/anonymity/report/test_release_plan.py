@@ -1,0 +1,93 @@
+"""The release that a report proposes: its code runs as it is, and its error comes from the planner without a charge."""
+
+import contextlib
+import io
+import sqlite3
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+
+import discreet as dp
+from discreet.anonymity.classes.cube import cube_of
+from discreet.anonymity.report.release_plan import dataset_name, release_plan
+
+COLUMNS = ["marital_status", "sex", "zip_code"]
+
+
+def cube_from(table, columns=COLUMNS, person=None):
+    names = [*columns, *([person] if person else [])]
+    groups = table.group_by(names).aggregate([([], "count_all")])
+    return cube_of(groups, columns, people="count_all", person=person)
+
+
+@pytest.fixture
+def people():
+    return dp.datasets.people(3_000)
+
+
+def run(code, tmp_path, monkeypatch, **variables):
+    monkeypatch.setenv("DISCREET_HOME", str(tmp_path / "home"))
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "<report>", "exec"), variables)
+    return printed.getvalue()
+
+
+def test_the_code_for_a_file_runs_as_it_is(people, tmp_path, monkeypatch):
+    csv.write_csv(people, tmp_path / "people.csv")
+    plan = release_plan(str(tmp_path / "people.csv"), cube_from(people), COLUMNS, person="person_id", table=None)
+    printed = run(plan.code, tmp_path, monkeypatch)
+    assert "marital_status" in printed
+    assert f"± {plan.margin}" in printed
+    assert "spent    epsilon 0.5" in printed
+
+
+def test_the_code_for_a_table_in_memory_runs_with_its_variable(people, tmp_path, monkeypatch):
+    plan = release_plan(people, cube_from(people), COLUMNS, person=None, table=None)
+    assert "privacy_unit=dp.ROW" in plan.code
+    assert "±" in run(plan.code, tmp_path, monkeypatch, people=people)
+
+
+def test_the_code_for_a_table_of_a_database_runs(people, tmp_path, monkeypatch):
+    with sqlite3.connect(tmp_path / "all.sqlite") as database:
+        database.execute("CREATE TABLE persons (id INTEGER, sex TEXT)")
+        pairs = zip(people["person_id"].to_pylist(), people["sex"].to_pylist(), strict=True)
+        database.executemany("INSERT INTO persons VALUES (?, ?)", pairs)
+    plan = release_plan(str(tmp_path / "all.sqlite"), cube_from(people, ["sex"]), ["sex"], person="id", table="persons")
+    assert "±" in run(plan.code, tmp_path, monkeypatch)
+
+
+def test_the_margin_is_the_planners_and_nothing_is_charged(people, tmp_path, monkeypatch):
+    monkeypatch.setenv("DISCREET_HOME", str(tmp_path / "home"))
+    plan = release_plan(people, cube_from(people), COLUMNS, person="person_id", table=None)
+    assert float(plan.margin) > 0
+    assert "not known" in plan.keys
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_column_with_many_values_makes_no_table(people):
+    plan = release_plan(people, cube_from(people, ["birth_date"]), ["birth_date"], person=None, table=None)
+    assert plan.by is None
+    assert "group_by" not in plan.code
+    assert plan.margin is not None
+
+
+def test_the_address_of_a_database_is_never_in_the_code(people):
+    plan = release_plan("postgresql://ada:secret@127.0.0.1:1/x", cube_from(people), COLUMNS, person=None, table="t")
+    assert "secret" not in str(plan)
+    assert "os.environ" in plan.code
+    assert plan.reason
+
+
+def test_names_of_columns_are_quoted_as_python():
+    table = pa.table({'a"b\n': ["x", "y"] * 50, "n": np.ones(100, dtype=int)})
+    cube = cube_from(table, ['a"b\n'])
+    plan = release_plan(table, cube, ['a"b\n'], person=None, table=None)
+    compile(plan.code, "<report>", "exec")
+
+
+@pytest.mark.parametrize(("source", "name"), [("a b.csv", "a_b"), ("2024.parquet", "t_2024"), (None, "people")])
+def test_the_name_of_the_dataset_has_letters_digits_and_underscores(source, name):
+    assert dataset_name(source, None) == name
