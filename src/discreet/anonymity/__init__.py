@@ -12,7 +12,9 @@ _HOMES: dict[str, str] = {
     "CompositionRisk": "linkage.composition",
     "LatticeSearch": "generalisation.lattice",
     "OwnerResult": "owners",
+    "RiskReport": "report.report",
     "intersect": "linkage.composition",
+    "risk_report": "report.report",
     "search": "generalisation.lattice",
 }
 _MODULES: dict[str, str] = {
@@ -25,10 +27,12 @@ __all__ = [
     "CompositionRisk",
     "LatticeSearch",
     "OwnerResult",
+    "RiskReport",
     "composition",
     "hierarchies",
     "intersect",
     "limits",
+    "risk_report",
     "search",
 ]
 

@@ -20,7 +20,7 @@ from discreet.errors import DiscreetError, Refusal
 
 LATER = (
     *("audit", "check", "completion", "demo", "epsilon", "harm", "init", "ledger", "materialise", "plan", "preview"),
-    *("receipt", "release", "report", "run", "sql"),
+    *("receipt", "release", "report", "risk", "run", "sql"),
 )
 """Commands that are loaded when they are named: `discreet version` should not wait for Arrow."""
 _ARGUMENTS = "discreet.arguments"

@@ -64,7 +64,7 @@ def test_the_margin_is_the_planners_and_nothing_is_charged(people, tmp_path, mon
     plan = release_plan(people, cube_from(people), COLUMNS, person="person_id", table=None)
     assert float(plan.margin) > 0
     assert "not known" in plan.keys
-    assert not (tmp_path / "home").exists()
+    assert not (tmp_path / "home" / "ledger.sqlite").exists()
 
 
 def test_a_column_with_many_values_makes_no_table(people):

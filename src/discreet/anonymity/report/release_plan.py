@@ -81,16 +81,19 @@ def _expected(source: object, by: str | None, *, person: str | None, rows: int, 
     """The margin of a count and how values are found, by the planner."""
     budget = Budget(epsilon=Decimal(BUDGET), delta=Decimal(DELTA))
     words = {"max_rows": rows} if person else {}
-    with Session.protect(
-        source,
-        name=dataset_name(source, table),
-        privacy_unit=person or ROW,
-        budget=budget,
-        table=table,
-        ledger=SQLiteLedger(":memory:"),
-        fixed_schema=_is_in_memory(source),
-        **words,  # type: ignore[arg-type]
-    ) as session:
+    with (
+        SQLiteLedger(":memory:") as ledger,
+        Session.protect(
+            source,
+            name=dataset_name(source, table),
+            privacy_unit=person or ROW,
+            budget=budget,
+            table=table,
+            ledger=ledger,
+            fixed_schema=_is_in_memory(source),
+            **words,  # type: ignore[arg-type]
+        ) as session,
+    ):
         people = frame(dataset_name(source, table))
         groups = people if by is None else people.group_by(by, keys=discover(delta=Decimal(KEY_DELTA), rule="optimal"))
         explanation = session.explain(groups.agg(people=count_units()), epsilon=Decimal(EPSILON))
@@ -101,14 +104,13 @@ def _expected(source: object, by: str | None, *, person: str | None, rows: int, 
 def _code(source: object, by: str | None, *, person: str | None, rows: int, table: str | None) -> str:
     name = dataset_name(source, table)
     place, imports = _place(source)
-    unit = (
-        "dp.ROW,  # protects rows: name the column that identifies a person" if person is None else f"{_quote(person)},"
-    )
-    groups = f'.group_by({_quote(by)}, keys=dp.discover(delta={KEY_DELTA}, rule="optimal"))' if by is not None else ""
+    unit = "dp.ROW,  # protects rows: better the column of a person" if person is None else f"{_quote(person)},"
+    groups = []
+    if by is not None:
+        keys = f'    keys = dp.discover(delta={KEY_DELTA}, rule="optimal")'
+        groups = [keys, f"    rows = rows.group_by({_quote(by)}, keys=keys)"]
     options = [f"table={_quote(table)},"] if table is not None else []
-    options += (
-        ["fixed_schema=True,  # the types of its columns do not depend on the rows"] if _is_in_memory(source) else []
-    )
+    options += ["fixed_schema=True,  # its types were declared, not inferred"] if _is_in_memory(source) else []
     bound = [f"max_rows={rows},  # decide it by how the data is collected"] if person is not None else []
     lines = [
         *imports,
@@ -122,8 +124,9 @@ def _code(source: object, by: str | None, *, person: str | None, rows: int, tabl
         *(f"    {each}" for each in bound),
         f"    budget=dp.Budget(epsilon={BUDGET}, delta={DELTA}),",
         ") as session:",
-        f"    groups = dp.table({_quote(name)}){groups}",
-        "    query = groups.agg(people=dp.count_units())",
+        f"    rows = dp.table({_quote(name)})",
+        *groups,
+        "    query = rows.agg(people=dp.count_units())",
         f"    print(session.release(query, epsilon={EPSILON}))",
     ]
     return "\n".join(lines)

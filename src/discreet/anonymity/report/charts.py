@@ -1,0 +1,78 @@
+"""Pictures of the report in the style of discreet.plots; each carries its numbers as text. matplotlib is optional."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from discreet.anonymity.report.findings import SIZE_BINS, RiskFindings, share_text, size_bins
+from discreet.attacks import pictures
+from discreet.attacks.outcome import percent, pluralize
+from discreet.release.values import rendering
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_LONGEST_NAME = 24
+_SMALL = 5
+
+
+def class_sizes(findings: RiskFindings) -> "Figure":
+    """Number of people in classes of each size."""
+    counts = findings.counts
+    bins = size_bins(counts.sizes)
+    names = [name for name, _, _ in bins] or ["none"]
+    people = [number for _, _, number in bins] or [0]
+    return pictures.bars(
+        names,
+        people,
+        [pluralize(number, "person", "people") for number in people],
+        title=f"How many people share a class of {_columns(findings.quasi)}: k = {counts.k:,}",
+        label="people in classes of that size",
+        exposed=[name in _small_bins() for name in names],
+        legend=(f"class of fewer than {_SMALL}", "others"),
+    )
+
+
+def unique_share(findings: RiskFindings) -> "Figure":
+    """Share of people who are alone as columns become known."""
+    names = [("+ " if place else "") + _short(each.columns[-1]) for place, each in enumerate(findings.growth)]
+    shares = [each.counts.unique_share for each in findings.growth]
+    return pictures.bars(
+        names,
+        [float(share) for share in shares],
+        [f"{share_text(share)}  k = {each.counts.k:,}" for share, each in zip(shares, findings.growth, strict=True)],
+        title=f"{share_text(findings.counts.unique_share)} of people are alone when all columns are known",
+        label="share of people who are alone",
+        is_share=True,
+    )
+
+
+def generalisation_cost(findings: RiskFindings) -> "Figure":
+    """Loss of the best generalisation for each k."""
+    return pictures.bars(
+        [f"k = {each.k:,}" for each in findings.costs],
+        [each.loss for each in findings.costs],
+        [f"{percent(each.loss)}, {pluralize(each.classes, 'class', 'classes')} left" for each in findings.costs],
+        title="What generalisation would cost, by the k that it reaches",
+        label="share of the information of the columns that is lost",
+        is_share=True,
+    )
+
+
+def all_figures(findings: RiskFindings) -> "dict[str, Figure]":
+    """Each picture by its name; the cost of generalisation only where a search was possible."""
+    drawn = {"class-sizes": class_sizes(findings), "unique-share": unique_share(findings)}
+    return drawn | ({"generalisation-cost": generalisation_cost(findings)} if findings.costs else {})
+
+
+def _small_bins() -> set[str]:
+    sizes = [(size, 1) for size in SIZE_BINS if size < _SMALL]
+    return {name for name, _, _ in size_bins(sizes)}
+
+
+def _columns(names: Iterable[str]) -> str:
+    return ", ".join(_short(name) for name in names)
+
+
+def _short(name: str) -> str:
+    text = rendering.cell(name)
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"

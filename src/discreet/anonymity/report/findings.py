@@ -1,0 +1,215 @@
+"""Findings of the report on re-identification risk, in the order in which every form of it shows them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.anonymity.limits import WorkedTable
+from discreet.anonymity.report.exposure import ClassCounts, ColumnExposure, KnownColumns, SensitiveExposure
+from discreet.anonymity.report.generalisation_cost import GeneralisationCost
+from discreet.anonymity.report.release_plan import BUDGET, DELTA, ReleasePlan
+from discreet.attacks.outcome import percent, pluralize
+from discreet.release.values import rendering
+
+SIZE_BINS = (1, 2, 3, 5, 10, 50, 100, 1_000, 10_000)
+"""The first size of each bin of class sizes."""
+NULLS = {
+    "value": "a missing cell counts as a value",
+    "wildcard": "a missing cell matches every value",
+    "exclude": "rows with a missing cell are left out",
+}
+NOT_A_GUARANTEE = (
+    "k-anonymity describes one file. It does not limit what the file reveals beside other files, answers or knowledge."
+)
+
+
+@dataclass(frozen=True)
+class RiskFindings:
+    """What the report says, as figures.
+
+    Attributes:
+        name: Name of the file or table.
+        quasi: Columns that the attacker knows.
+        person: Column that identifies a person, or None where each row is a person.
+        nulls: What a missing cell means: "value", "wildcard" or "exclude".
+        excluded: Number of people that `nulls="exclude"` leaves out.
+        counts: Classes of all quasi-identifiers.
+        growth: Classes as the attacker knows one column after another.
+        columns: What each column adds, the most revealing first.
+        sensitive: What is learned about each sensitive column.
+        costs: What generalisation would cost.
+        plan: The differentially private release.
+        limits: Worked tables of what k, l and t do not protect against.
+    """
+
+    name: str
+    quasi: tuple[str, ...]
+    person: str | None
+    nulls: str
+    excluded: int
+    counts: ClassCounts
+    growth: tuple[KnownColumns, ...]
+    columns: tuple[ColumnExposure, ...]
+    sensitive: tuple[SensitiveExposure, ...]
+    costs: tuple[GeneralisationCost, ...]
+    plan: ReleasePlan
+    limits: tuple[WorkedTable, ...]
+
+
+@dataclass(frozen=True)
+class FindingTable:
+    """A table of a finding: `text_columns` of its columns are text, the others numbers."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    text_columns: int = 1
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One section: a heading, sentences, tables, and code that follows the sentence before it."""
+
+    heading: str
+    sentences: tuple[str, ...]
+    tables: tuple[FindingTable, ...] = ()
+    code: str = ""
+
+
+def sections(findings: RiskFindings) -> tuple[Finding, ...]:
+    """The four sections of the report; worked tables follow the last."""
+    return (_attacker(findings), _generalisation(findings), _release(findings), _limits())
+
+
+def size_bins(sizes: Iterable[tuple[int, int]]) -> list[tuple[str, int, int]]:
+    """Class sizes in bins: a name, the number of classes and the number of people; no bin is empty."""
+    pairs, found = list(sizes), []
+    for place, first in enumerate(SIZE_BINS):
+        after = SIZE_BINS[place + 1] if place + 1 < len(SIZE_BINS) else None
+        inside = [(size, number) for size, number in pairs if size >= first and (after is None or size < after)]
+        if inside:
+            name = f"{first:,} or more" if after is None else _span(first, after - 1)
+            found.append((name, sum(number for _, number in inside), sum(size * number for size, number in inside)))
+    return found
+
+
+def part(number: int, whole: int) -> str:
+    """A number of people with its share."""
+    return f"{number:,} ({share_text(Fraction(number, whole) if whole else Fraction(0))})"
+
+
+def share_text(share: Fraction) -> str:
+    """A share in percent."""
+    return percent(float(share))
+
+
+def listing(names: Sequence[str]) -> str:
+    """Names as a list in a sentence."""
+    clean = [rendering.cell(name) for name in names]
+    return clean[0] if len(clean) == 1 else f"{', '.join(clean[:-1])} and {clean[-1]}"
+
+
+def _attacker(findings: RiskFindings) -> Finding:
+    counts = findings.counts
+    who = "each row is a person" if findings.person is None else f"a person is a {rendering.cell(findings.person)}"
+    alone = part(counts.unique_people, counts.people)
+    sentences = [
+        f"{alone} of {pluralize(counts.people, 'person is', 'people are')} alone in their class.",
+        f"The smallest of {pluralize(counts.classes, 'class', 'classes')} has {_people(counts.k)}: k = {counts.k:,}.",
+        f"Prosecutor risk: somebody known to be in the file is matched with {_chance(counts.k)}.",
+        f"Marketer risk: {share_text(counts.marketer)} of the people are expected to be matched correctly.",
+        *map(_learned, findings.sensitive),
+        f"Here {who}, and {NULLS[findings.nulls]}{_excluded(findings)}.",
+    ]
+    tables = [_growth_table(findings), _column_table(findings), _size_table(counts)]
+    heading = f"What an attacker who knows {listing(findings.quasi)} learns"
+    return Finding(heading, tuple(sentences), tuple(table for table in tables if table.rows))
+
+
+def _people(number: int) -> str:
+    return pluralize(number, "person", "people")
+
+
+def _chance(k: int) -> str:
+    return f"a chance of up to 1 in {k:,}" if k > 1 else "certainty, if alone"
+
+
+def _excluded(findings: RiskFindings) -> str:
+    return f": {_people(findings.excluded)}" if findings.nulls == "exclude" else ""
+
+
+def _learned(found: SensitiveExposure) -> str:
+    name = rendering.cell(found.name)
+    return (
+        f"{name} is learned for {_people(found.people)}: their class has one value of it. "
+        f"{found.sharing:,} of them are not alone in the class. The least diverse class has l = {found.least}."
+    )
+
+
+def _growth_table(findings: RiskFindings) -> FindingTable:
+    rows = []
+    for place, known in enumerate(findings.growth):
+        counts, name = known.counts, rendering.cell(known.columns[-1])
+        share = share_text(counts.unique_share)
+        rows.append(
+            (f"+ {name}" if place else name, f"{counts.unique_people:,}", share, f"{counts.classes:,}", f"{counts.k:,}")
+        )
+    return FindingTable("As columns become known", ("known", "alone", "share", "classes", "k"), tuple(rows))
+
+
+def _column_table(findings: RiskFindings) -> FindingTable:
+    rows = [
+        (rendering.cell(each.name), f"{each.distinct:,}", f"{each.alone:,}", f"{each.without:,}")
+        for each in findings.columns
+        if each.without is not None
+    ]
+    head = ("column", "values", "alone by it", "alone without it")
+    return FindingTable("Most revealing column first", head, tuple(rows))
+
+
+def _size_table(counts: ClassCounts) -> FindingTable:
+    rows = [
+        (name, f"{number:,}", f"{people:,}", share_text(Fraction(people, counts.pairs)))
+        for name, number, people in size_bins(counts.sizes)
+    ]
+    return FindingTable("How many people share a class", ("class size", "classes", "people", "share"), tuple(rows))
+
+
+def _generalisation(findings: RiskFindings) -> Finding:
+    heading = "What generalisation would cost"
+    if not findings.costs:
+        return Finding(heading, ("No generalisation was searched for.",))
+    lines = [each.cells() for each in findings.costs]
+    rows = tuple((line[0][0], *(cell for _, cell in line)) for line in zip(*lines, strict=True))
+    head = ("column", *(f"k = {each.k:,}" for each in findings.costs))
+    table = FindingTable("The least loss that reaches each k", head, rows)
+    sentences = (
+        "One level of each column is applied to all rows (global recoding).",
+        "Loss is 0% for the file as it is, and 100% where every value is left out.",
+        NOT_A_GUARANTEE,
+    )
+    return Finding(heading, sentences, (table,))
+
+
+def _release(findings: RiskFindings) -> Finding:
+    plan, people = findings.plan, findings.counts.people
+    by = "" if plan.by is None else f" by {rendering.cell(plan.by)}"
+    budget = f"a budget of epsilon {BUDGET} and delta {DELTA}"
+    sentences = [f"It counts people{by} for epsilon {plan.epsilon} of {budget}. No row is published."]
+    if plan.margin is None:
+        sentences.append(f"The expected error is not known: {rendering.cell(plan.reason)}.")
+    else:
+        sentences.append(f"Each count has a margin of error of ± {plan.margin} at 95%. The file has {_people(people)}.")
+    if plan.keys and plan.by is not None:
+        sentences.append(f"Values of {rendering.cell(plan.by)}: {plan.keys}.")
+    sentences.append("The guarantee holds for every attacker and all background knowledge.")
+    sentences.append("Costs of further releases add up in one ledger.")
+    return Finding("What a differentially private release would give instead", tuple(sentences), code=plan.code)
+
+
+def _limits() -> Finding:
+    return Finding("What k-anonymity, l-diversity and t-closeness do not protect against", (NOT_A_GUARANTEE,))
+
+
+def _span(first: int, last: int) -> str:
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"

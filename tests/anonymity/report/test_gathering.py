@@ -1,0 +1,91 @@
+"""From a source to findings: the same figures from files, databases and tables; wrong columns are refused."""
+
+import sqlite3
+
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+import discreet as dp
+from discreet.anonymity.report.gathering import read_cube, source_name
+from discreet.errors import NameNotFoundError, ParameterError
+
+QUASI = ["zip_code", "birth_date", "sex"]
+
+
+@pytest.fixture
+def people():
+    return dp.datasets.people(500)
+
+
+def figures(source, **words):
+    return dp.anonymity.risk_report(source, QUASI, person="person_id", **words).to_json()["figures"]["growth"]
+
+
+def test_files_databases_and_tables_give_the_same_figures(people, tmp_path):
+    csv.write_csv(people, tmp_path / "people.csv")
+    parquet.write_table(people, tmp_path / "people.parquet")
+    with sqlite3.connect(tmp_path / "people.sqlite") as database:
+        database.execute("CREATE TABLE persons (person_id INTEGER, zip_code TEXT, birth_date TEXT, sex TEXT)")
+        rows = people.select(["person_id", *QUASI]).to_pylist()
+        values = [tuple(str(cell) if name == "birth_date" else cell for name, cell in row.items()) for row in rows]
+        database.executemany("INSERT INTO persons VALUES (?, ?, ?, ?)", values)
+    expected = figures(people)
+    assert figures(str(tmp_path / "people.csv")) == expected
+    assert figures(tmp_path / "people.parquet") == expected
+    assert figures(str(tmp_path / "people.sqlite"), table="persons") == expected
+
+
+def test_people_with_one_row_each_are_counted_without_pairs(people):
+    assert read_cube(people, QUASI, [], person="person_id", table=None).persons is None
+    twice = pa.concat_tables([people, people])
+    assert read_cube(twice, QUASI, [], person="person_id", table=None).total == 500
+
+
+def test_a_person_with_two_rows_of_the_same_class_counts_once(people):
+    once, twice = figures(people), figures(pa.concat_tables([people, people]))
+    assert once == twice
+
+
+def test_people_with_missing_cells_can_be_left_out():
+    table = pa.table({"zip_code": ["A", None, "A"], "birth_date": ["x", "x", "x"], "sex": ["f", "f", "f"]})
+    report = dp.anonymity.risk_report(table, QUASI, nulls="exclude")
+    assert (report.findings.counts.people, report.findings.excluded, report.findings.counts.k) == (2, 1, 2)
+    assert "left out: 1 person" in report.text(120)
+
+
+def test_an_empty_table_has_no_people():
+    table = pa.table({"zip_code": pa.array([], pa.string())})
+    report = dp.anonymity.risk_report(table, ["zip_code"])
+    assert report.findings.counts.people == 0
+    assert report.to_html()
+
+
+def test_a_misspelt_column_is_refused_with_the_nearest_name(people):
+    with pytest.raises(NameNotFoundError, match="zip_code"):
+        dp.anonymity.risk_report(people, ["zip_cod"])
+
+
+@pytest.mark.parametrize(
+    ("quasi", "words"),
+    [
+        ("zip_code", {}),
+        ([], {}),
+        (["sex", "sex"], {}),
+        (["sex"], {"sensitive": ["sex"]}),
+        (["person_id"], {"person": "person_id"}),
+        (["sex"], {"sensitive": "income"}),
+        (["sex"], {"nulls": "drop"}),
+        (["sex"], {"k": 1}),
+    ],
+)
+def test_wrong_columns_are_refused_before_data_is_read(people, quasi, words):
+    with pytest.raises(ParameterError):
+        dp.anonymity.risk_report(people, quasi, **words)
+
+
+def test_the_name_of_a_source_never_has_an_address():
+    assert source_name("/data/people.csv", None) == "people.csv"
+    assert source_name("all.sqlite", "persons") == "persons in all.sqlite"
+    assert source_name("postgresql://ada:secret@db/x", "persons") == "persons"
+    assert source_name(object(), None) == "the table"

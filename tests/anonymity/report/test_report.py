@@ -1,0 +1,50 @@
+"""The report as an object: text, page, pictures and plain data that agree."""
+
+import json
+
+import pytest
+
+import discreet as dp
+from discreet.anonymity.owners import STAMP
+from discreet.errors import ParameterError
+
+
+def test_text_and_json_have_the_same_figures_and_the_stamp(report):
+    data = json.loads(json.dumps(report.to_json()))
+    assert data["audience"] == STAMP
+    assert data["kind"] == "re-identification risk"
+    counts = data["figures"]["counts"]
+    assert f"{counts['unique_people']:,} (" in str(report)
+    assert counts["prosecutor_risk"] == 1
+    assert counts["marketer_risk"] == pytest.approx(counts["classes"] / counts["pairs"])
+    assert data["figures"]["limits"][0]["name"] == "homogeneity"
+    assert str(report) == repr(report) == report.text(80)
+
+
+def test_a_page_is_written_and_replaces_only_an_earlier_report(report, tmp_path):
+    path = report.save(tmp_path / "risk.html")
+    assert path.read_text(encoding="utf-8") == report.to_html()
+    report.save(path)
+    (tmp_path / "other.html").write_text("mine")
+    for place in ("other.html", "risk.txt", "nowhere/risk.html"):
+        with pytest.raises(ParameterError):
+            report.save(tmp_path / place)
+    assert (tmp_path / "other.html").read_text() == "mine"
+
+
+def test_pictures_are_written_to_a_directory_that_is_there(report, tmp_path):
+    pytest.importorskip("matplotlib")
+    paths = report.save_plots(tmp_path)
+    assert {path.name for path in paths} >= {"risk-class-sizes.svg", "risk-unique-share.svg"}
+    assert all(path.read_text(encoding="utf-8").startswith("<?xml") for path in paths)
+    with pytest.raises(ParameterError):
+        report.save_plots(tmp_path / "nowhere")
+
+
+def test_a_notebook_shows_the_section(report):
+    assert report._repr_html_().startswith("<section")
+
+
+def test_the_report_is_public():
+    assert dp.anonymity.risk_report.__doc__
+    assert "risk_report" in dir(dp.anonymity)

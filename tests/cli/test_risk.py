@@ -1,0 +1,73 @@
+"""`discreet risk`: text, page, pictures and JSON of one file, and plain errors."""
+
+import json
+
+import pytest
+from pyarrow import csv
+from typer.testing import CliRunner
+
+import discreet as dp
+from discreet.anonymity.owners import STAMP
+from discreet.cli import app
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    csv.write_csv(dp.datasets.people(800), "people.csv")
+    return tmp_path
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["risk", *words])
+
+
+WORDS = ("people.csv", "--quasi", "zip_code, birth_date,sex", "--person", "person_id")
+
+
+def test_the_text_has_the_four_parts_and_the_stamp(place):
+    result = run(*WORDS, "--sensitive", "marital_status")
+    assert result.exit_code == 0, result.output
+    for line in (
+        "1. What an attacker",
+        "2. What generalisation",
+        "3. What a differentially private",
+        "4. What k-anonymity",
+    ):
+        assert line in result.stdout
+    assert STAMP in result.stdout
+    assert "marital_status is learned for" in result.stdout
+
+
+def test_json_is_one_document_and_agrees_with_the_library(place):
+    result = run(*WORDS, "--json")
+    data = json.loads(result.stdout)
+    report = dp.anonymity.risk_report("people.csv", ["zip_code", "birth_date", "sex"], person="person_id")
+    assert data == report.to_json()
+
+
+def test_a_page_and_pictures_are_written_on_request(place):
+    pytest.importorskip("matplotlib")
+    result = run(*WORDS, "--html", "risk.html", "--plots", "pictures", "--k", "3")
+    assert result.exit_code == 0, result.output
+    assert "saved risk.html" in result.stderr
+    assert (place / "risk.html").exists()
+    assert (place / "pictures" / "risk-class-sizes.svg").exists()
+
+
+def test_a_wrong_column_is_refused_with_a_suggestion(place):
+    result = run("people.csv", "--quasi", "zipcode,sex")
+    assert result.exit_code == 1
+    assert "zip_code" in str(result.exception)
+    data = json.loads(run("people.csv", "--quasi", "zipcode,sex", "--json").stdout)
+    assert data["error"]["instead"] == "zip_code"
+
+
+def test_a_refused_page_leaves_standard_output_to_the_error(place):
+    result = run(*WORDS, "--html", "risk.pdf", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["error"]["type"] == "ParameterError"
+
+
+def test_a_file_that_is_not_there_ends_with_one(place):
+    assert run("nothing.csv", "--quasi", "sex").exit_code == 1
