@@ -14,6 +14,7 @@ from discreet.anonymity.report.findings import NULLS, RiskFindings
 from discreet.anonymity.report.generalisation_cost import generalisation_costs
 from discreet.anonymity.report.release_plan import release_plan
 from discreet.engines import exact_tables
+from discreet.engines.sql.blocks import TYPES
 from discreet.errors import ParameterError, UnsupportedError
 
 IN_MEMORY = "the table"
@@ -68,7 +69,7 @@ def read_cube(
     with exact_tables.open_table(source, table=table) as rows:
         types = rows.column_types(names)
         batches = list(rows.groups(names))
-    schema = batches[0].schema if batches else pa.schema([(name, exact_tables.TYPES[types[name]]) for name in names])
+    schema = batches[0].schema if batches else pa.schema([(name, TYPES[types[name]]) for name in names])
     schema = schema if batches else schema.append(pa.field(exact_tables.COUNT, pa.int64()))
     groups = pa.Table.from_batches(batches, schema)
     cube = cube_of(groups, quasi, sensitive, people=exact_tables.COUNT, person=person)
