@@ -18,12 +18,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.anonymity.owners import OwnerResult
 from discreet.anonymity.uniques.gamma import digamma_difference, digamma_step, log_gamma_difference
+from discreet.errors import public_class
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-AT_BOUNDARY = "the likelihood is largest at alpha = 0; where classes are of similar size the estimate is too high"
+AT_BOUNDARY = "the likelihood is largest at alpha = 0; where classes are of similar size it can be 1,000 times too high"
 
 _HALVINGS = 200
 _UNDERFLOW = 800.0
@@ -66,8 +68,9 @@ class SampleHistogram:
         return int(self.counts[self.sizes == size].sum())
 
 
-@dataclass(frozen=True)
-class PopulationEstimate:
+@public_class
+@dataclass(frozen=True, repr=False)
+class PopulationEstimate(OwnerResult):
     """One estimator's result.
 
     Attributes:
@@ -75,12 +78,31 @@ class PopulationEstimate:
         uniques: Estimated number of population uniques, or None where the estimator has no solution.
         note: Why there is no number, or what limits it; may be empty.
         parameters: Fitted parameters by name.
+
+    Example:
+        >>> import discreet as dp
+        >>> found = dp.anonymity.population_uniques([(1, 40)], sampling_fraction=0.05)
+        >>> print(found.estimates[0])
+        population estimate
+          pitman: no estimate (no maximum of the likelihood: everyone is alone)
+        For the owners of the data only: these are exact figures about people, not differentially private.
     """
+
+    kind = "population estimate"
 
     method: str
     uniques: float | None
     note: str = ""
     parameters: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The estimate and its note on one line."""
+        number = "no estimate" if self.uniques is None else f"{self.uniques:,.0f}"
+        return f"{self.method}: {number}" + (f" ({self.note})" if self.note else "")
+
+    def _lines(self) -> list[str]:
+        return [self.summary]
 
 
 def estimate_zayatz(sample: SampleHistogram) -> PopulationEstimate:
@@ -223,6 +245,8 @@ def estimate_snb(sample: SampleHistogram) -> PopulationEstimate:
 
 def estimate_classes(sample: SampleHistogram) -> float:
     """Number of classes in the population: the third estimator of Shlosser's kind, Haas and Stokes 1998."""
+    if sample.fraction >= 1 or not sample.classes_of_size(1):
+        return float(sample.classes)
     f, sizes, counts = sample.fraction, sample.sizes.astype(np.float64), sample.counts
     lost = float((np.power(1 - f, sizes) * counts).sum())
     single = float((sizes * f * np.power(1 - f, sizes - 1) * counts).sum())

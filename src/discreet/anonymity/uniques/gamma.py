@@ -26,7 +26,7 @@ def digamma_difference(start: ArrayLike, steps: ArrayLike) -> Floats:
         total += m / ((x + i) * (x + i + m))
     low, high = x + _ASYMPTOTIC, x + _ASYMPTOTIC + m
     tail = np.log1p(m / low) + m / (2 * low * high)
-    return total + tail - (_power_series(high, _DIGAMMA, 2) - _power_series(low, _DIGAMMA, 2))
+    return np.asarray(total + tail - (_power_series(high, _DIGAMMA, 2) - _power_series(low, _DIGAMMA, 2)))
 
 
 def digamma_step(x: float, m: float) -> float:
@@ -38,7 +38,7 @@ def digamma_step(x: float, m: float) -> float:
 
 
 def log_gamma_difference(start: ArrayLike, steps: ArrayLike) -> Floats:
-    """log Gamma(x + m) - log Gamma(x) for x > 0 and m >= 0; m need not be whole."""
+    """Difference log Gamma(x + m) - log Gamma(x) for x > 0 and m >= 0; m need not be whole."""
     x, m = np.broadcast_arrays(np.asarray(start, dtype=np.float64), np.asarray(steps, dtype=np.float64))
     total = np.zeros(x.shape)
     for i in range(_ASYMPTOTIC):

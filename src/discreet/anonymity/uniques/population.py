@@ -6,8 +6,9 @@ and Zayatz where Pitman has no solution; above 10% the smaller of SNB and Zayatz
 An estimator without a solution has no number and says why.
 
 These are models, not bounds. On simulated populations they are often wrong by a factor of 2 to 10. Zayatz in place of
-another estimator can be more than 1,000 times too high. The one limit that holds without a model is in expectation:
-a population unique is in the sample with the probability of the sampling fraction, and is then a sample unique.
+another estimator, and Pitman at its boundary, can be more than 1,000 times too high. One limit holds without a model,
+in expectation: a population unique is in the sample with the probability of the sampling fraction, and is then a
+sample unique.
 """
 
 from collections.abc import Iterable
@@ -18,6 +19,7 @@ import numpy as np
 
 from discreet.anonymity.owners import OwnerResult
 from discreet.anonymity.uniques.estimators import (
+    Ints,
     PopulationEstimate,
     SampleHistogram,
     estimate_pitman,
@@ -33,7 +35,6 @@ NO_UNIQUES = "nobody is alone in the sample; the estimate is 0, which does not s
 MODELS = "an estimate under a model of how classes grow, not a bound"
 
 _SMALL_FRACTION = Fraction(1, 10)
-_NAMES = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "SNB"}
 
 
 @public_class
@@ -57,7 +58,7 @@ class PopulationUniques(OwnerResult):
         >>> import discreet as dp
         >>> found = dp.anonymity.population_uniques([(1, 40), (2, 10), (5, 8)], sampling_fraction=0.05)
         >>> found.method, round(found.uniques), found.ceiling
-        ('pitman', 349, 800)
+        ('pitman', 144, 800)
     """
 
     kind = "population uniques"
@@ -81,15 +82,8 @@ class PopulationUniques(OwnerResult):
     def _lines(self) -> list[str]:
         head = f"about {self.uniques:,.0f} of {self.population:,} people are alone in the population ({self.share:.2%})"
         alone = f"{self.sample_uniques:,} of {self.people:,} people are alone in the sample"
-        each = [
-            f"{_NAMES[one.method]}: " + ("no estimate" if one.uniques is None else f"{one.uniques:,.0f}") + _note(one)
-            for one in self.estimates
-        ]
-        return [f"{head}, by {_NAMES.get(self.method, self.method)}", alone, *each, *self.limits]
-
-
-def _note(estimate: PopulationEstimate) -> str:
-    return f" ({estimate.note})" if estimate.note else ""
+        each = [one.summary for one in self.estimates]
+        return [f"{head}, by {self.method}", alone, *each, *self.limits]
 
 
 @short_traceback
@@ -116,7 +110,7 @@ def population_uniques(
         >>> sizes = [(1, 1_200), (2, 300), (3, 90), (10, 25)]
         >>> found = dp.anonymity.population_uniques(sizes, sampling_fraction=0.2)
         >>> [(one.method, round(one.uniques)) for one in found.estimates]
-        [('pitman', 2867), ('zayatz', 3160), ('snb', 2372)]
+        [('pitman', 2862), ('zayatz', 3817), ('snb', 2901)]
         >>> found.method
         'snb'
     """
@@ -133,7 +127,7 @@ def population_uniques(
     return _choose(sample, fraction)
 
 
-def _histogram(class_sizes: Iterable[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+def _histogram(class_sizes: Iterable[tuple[int, int]]) -> tuple[Ints, Ints]:
     pairs = sorted((whole(size, "class size"), whole(count, "number of classes")) for size, count in class_sizes)
     if not pairs or len({size for size, _ in pairs}) != len(pairs):
         raise ParameterError(
@@ -150,7 +144,9 @@ def _choose(sample: SampleHistogram, fraction: Fraction) -> PopulationUniques:
     method, uniques, limits = _decide(sample, fraction, {one.method: one for one in estimates})
     ceiling = int(ones / fraction)
     if uniques > ceiling and ones:
-        limits += (f"the estimate is above {ceiling:,}, sample uniques over the sampling fraction: the model does not fit",)
+        limits += (
+            f"the estimate is above {ceiling:,}, sample uniques over the sampling fraction: the model does not fit",
+        )
     return PopulationUniques(
         people=sample.people,
         classes=sample.classes,
