@@ -10,10 +10,12 @@ import importlib
 
 _HOMES: dict[str, str] = {
     "CompositionRisk": "linkage.composition",
+    "GeneralisedTable": "generalisation.recode",
     "LatticeSearch": "generalisation.lattice",
     "OwnerResult": "owners",
     "PopulationUniques": "uniques.population",
     "RiskReport": "report.report",
+    "generalise": "generalisation.recode",
     "intersect": "linkage.composition",
     "population_uniques": "uniques.population",
     "risk_report": "report.report",
@@ -27,11 +29,13 @@ _MODULES: dict[str, str] = {
 
 __all__ = [
     "CompositionRisk",
+    "GeneralisedTable",
     "LatticeSearch",
     "OwnerResult",
     "PopulationUniques",
     "RiskReport",
     "composition",
+    "generalise",
     "hierarchies",
     "intersect",
     "limits",

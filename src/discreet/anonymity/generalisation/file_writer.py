@@ -1,0 +1,89 @@
+"""Writing a generalised table: complete, durable, and in the history of its dataset before it has its name."""
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+from discreet.errors import ParameterError
+from discreet.ledger.records.append_log import sync_directory
+from discreet.ledger.records.other_release import LONGEST_WHAT
+
+if TYPE_CHECKING:
+    from discreet.ledger.ledger import Ledger
+
+_KIND = "generalised"
+_ENDINGS = (".csv", ".parquet")
+_CHUNK = 1 << 20
+
+
+def write(table: pa.Table, path: Path, description: str, ledger: "Ledger | None", dataset: str | None) -> str:
+    """Write the table and return the SHA-256 of the file; the ledger has its entry before the file has its name."""
+    _require_place(path)
+    if (ledger is None) != (dataset is None):
+        raise ParameterError(
+            f"dataset={dataset!r} {'without' if ledger is None else 'with'} a ledger",
+            because="an entry needs a ledger and the name of a dataset",
+            instead='write("people.csv", ledger=dp.SQLiteLedger(...), dataset="people")',
+        )
+    draft = _write_draft(table, path)
+    try:
+        digest = _sha256(draft)
+        if ledger is not None and dataset is not None:
+            ledger.add_other_release(dataset, _text(path, description), kind=_KIND, sha256=digest)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    sync_directory(path.parent)
+    return digest
+
+
+def _require_place(path: Path) -> None:
+    if path.suffix.lower() not in _ENDINGS:
+        raise ParameterError(
+            f"a generalised table at {str(path)!r}",
+            because="it is written as CSV or Parquet",
+            instead=f"write({str(path.with_suffix('.csv') if path.name else Path('people.csv'))!r})",
+        )
+    if path.is_dir() or not path.parent.is_dir():
+        raise ParameterError(
+            f"a generalised table at {str(path)!r}",
+            because="there is no such directory",
+            instead=f"write({path.name!r})",
+        )
+
+
+def _write_draft(table: pa.Table, path: Path) -> Path:
+    """The file under a name of its own in the same directory, readable by its owner alone, and on the disk."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if path.suffix.lower() == ".csv":
+                csv.write_csv(table, file)
+            else:
+                # metadata of the source could name columns that are left out
+                parquet.write_table(table.replace_schema_metadata(None), file)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return Path(name)
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _text(path: Path, description: str) -> str:
+    """The release in words: names of columns and their levels, and no figure of the data."""
+    text = f"{path.name}: {description}"
+    return text if len(text) <= LONGEST_WHAT else f"{text[: LONGEST_WHAT - 3]}..."

@@ -1,0 +1,262 @@
+"""Full-domain recoding: every value of a column becomes its group at one level, and small classes are left out.
+
+Columns that the recoding does not name are left out, the column of persons among them. The rows of the result are
+sorted by all its columns, so that their order reveals nothing of the order in the source. The engine of the source
+groups its rows; the groups, one for each person and combination of values, and the result are held in memory as Arrow.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.anonymity.generalisation import file_writer
+from discreet.anonymity.generalisation.recode_cells import choose_cells, require_few
+from discreet.anonymity.generalisation.recode_columns import (
+    Bound,
+    CodedColumn,
+    ColumnRule,
+    Rule,
+    recode_column,
+    rules_of,
+    with_suppression,
+)
+from discreet.anonymity.generalisation.recode_people import RowGroups, classes_of, row_groups
+from discreet.anonymity.owners import OwnerResult, plain_data
+from discreet.engines import exact_tables
+from discreet.engines.sql.blocks import TYPES
+from discreet.errors import ParameterError, public_class, short_traceback
+from discreet.exact.numbers import whole
+
+if TYPE_CHECKING:
+    from discreet.ledger.ledger import Ledger
+
+_NO_BOUNDS: Mapping[str, Bound] = MappingProxyType({})
+
+
+@public_class
+@dataclass(frozen=True, repr=False)
+class GeneralisedTable(OwnerResult):
+    """Table whose quasi-identifiers were made coarser. It is not differentially private.
+
+    Attributes:
+        table: The recoded rows as Arrow, sorted by all columns.
+        quasi: Names of the quasi-identifiers.
+        rows: Number of rows of the source.
+        suppressed: Number of rows that were left out.
+        suppressed_cells: Number of cells that became `*` by cell suppression.
+        k: Smallest number of people in a class of the result, or None where it has no rows.
+        description: Names, levels and bounds of the columns, for the history of the dataset.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> people = pa.table({"name": ["A", "B", "C"], "age": [31, 38, 52]})
+        >>> tens = dp.anonymity.hierarchies.digits(1)
+        >>> dp.anonymity.generalise(people, {"age": (tens, 1)}, k=2).table.to_pylist()
+        [{'age': '30'}, {'age': '30'}]
+    """
+
+    kind: ClassVar[str] = "generalised table"
+
+    table: pa.Table
+    quasi: tuple[str, ...]
+    rows: int
+    suppressed: int
+    suppressed_cells: int
+    k: int | None
+    description: str = field(default="")
+
+    def _lines(self) -> list[str]:
+        smallest = "the result has no rows" if self.k is None else f"the smallest class has {self.k:,} people"
+        return [
+            f"{self.table.num_rows:,} of {self.rows:,} rows, {self.suppressed:,} suppressed",
+            f"{self.suppressed_cells:,} cells suppressed",
+            f"quasi-identifiers: {', '.join(self.quasi) or 'none'}; {smallest}",
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures as plain data, with the stamp, without the rows.
+
+        Returns:
+            A dict for JSON.
+        """
+        names = [each.name for each in fields(self) if each.name != "table"]
+        empty = OwnerResult.to_json(_Figures())
+        return empty | {"kind": self.kind, "figures": {name: plain_data(getattr(self, name)) for name in names}}
+
+    def write(self, path: str | Path, ledger: "Ledger | None" = None, dataset: str | None = None) -> str:
+        """Write the table as CSV or Parquet, and record it in the history of its dataset.
+
+        The file is complete and on the disk before it has its name, and only its owner may read it. With a ledger, an
+        uncharged entry with the SHA-256 of the file is recorded first: no file has this name without an entry. After a
+        crash in between there is an entry without a file. Cells of a CSV file are unchanged, even those that a
+        spreadsheet would take for a formula.
+
+        Args:
+            path: Path that ends with `.csv` or `.parquet`; a file that is there is replaced.
+            ledger: Ledger of the dataset. Default: nothing is recorded.
+            dataset: Name of the dataset in the ledger.
+
+        Returns:
+            SHA-256 of the bytes of the file, in hexadecimal.
+
+        Raises:
+            ParameterError: If the path has another ending or no directory, or if one of `ledger` and `dataset` is
+                missing.
+            NameNotFoundError: If the ledger does not have the dataset.
+            LedgerError: If the ledger cannot be written; then there is no new file.
+
+        Example:
+            >>> import discreet as dp
+            >>> import pyarrow as pa
+            >>> from pathlib import Path
+            >>> from tempfile import TemporaryDirectory
+            >>> tens = dp.anonymity.hierarchies.digits(1)
+            >>> found = dp.anonymity.generalise(pa.table({"age": [31, 38]}), {"age": (tens, 1)})
+            >>> with TemporaryDirectory() as folder:
+            ...     len(found.write(Path(folder) / "people.csv"))
+            64
+        """
+        return file_writer.write(self.table, Path(path), self.description, ledger, dataset)
+
+
+@dataclass(frozen=True, repr=False)
+class _Figures(OwnerResult):
+    """No figures: the frame of the JSON of a result."""
+
+    kind: ClassVar[str] = ""
+
+
+@short_traceback
+def generalise(
+    source: object,
+    recoding: Mapping[str, Rule],
+    *,
+    top: Mapping[str, Bound] = _NO_BOUNDS,
+    bottom: Mapping[str, Bound] = _NO_BOUNDS,
+    k: int | None = None,
+    person: str | None = None,
+    suppress_cells: bool = False,
+    table: str | None = None,
+) -> GeneralisedTable:
+    """Full-domain recoding of a table, with top and bottom coding and suppression. The result is not private.
+
+    Columns that are not named are left out; so is the column of persons. Rows are sorted by the columns of the result.
+
+    Args:
+        source: Whatever `dp.protect` takes: a path, a table in memory, or a database with `table`.
+        recoding: For each column of the result `(hierarchy, level)`, 0 for a quasi-identifier that stays as it is, or
+            None for a column that stays as it is and is not a quasi-identifier.
+        top: For some columns a value; larger ones are clipped to it before they are generalised. Default: none.
+        bottom: For some columns a value; smaller ones are clipped to it. Default: none.
+        k: Classes with fewer people are suppressed. Default: none is.
+        person: Column that names the person of a row; a row without one is a person of its own. Default: each row is
+            a person.
+        suppress_cells: Whether single cells of small classes become `*` before rows are left out. The number of cells
+            is small by a greedy heuristic, not the least. Quasi-identifiers become text. Default False: rows alone.
+        table: Name of the table, where the source is a database.
+
+    Returns:
+        The recoded table with the number of suppressed rows and cells.
+
+    Raises:
+        ParameterError: If a rule, k or a level is out of range, or if `person` is to be published.
+        NameNotFoundError: If a column is missing.
+        TypeMismatchError: If a hierarchy or a bound does not fit the type of its column.
+        SourceError: If the source cannot be opened.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> people = pa.table({"age": [31, 38, 67, 71], "ill": [True, False, True, True]})
+        >>> tens = dp.anonymity.hierarchies.digits(1)
+        >>> dp.anonymity.generalise(people, {"age": (tens, 1), "ill": None}, top={"age": 60}, k=2)
+        generalised table
+          4 of 4 rows, 0 suppressed
+          0 cells suppressed
+          quasi-identifiers: age; the smallest class has 2 people
+        For the owners of the data only: these are exact figures about people, not differentially private.
+    """
+    rules = rules_of(recoding, top, bottom)
+    least = _checked_k(k, suppress_cells)
+    if any(rule.name == person for rule in rules):
+        raise ParameterError(
+            f"person={person!r} in the recoding",
+            because="the column of persons is never published",
+            instead=f"recoding without {person!r}",
+        )
+    if suppress_cells:
+        require_few(sum(rule.is_quasi for rule in rules))
+    columns, groups = _read(source, rules, person, table)
+    return _generalised_table(rules, columns, groups, least, suppress_cells)
+
+
+def _checked_k(k: int | None, suppress_cells: bool) -> int:
+    if k is None and suppress_cells:
+        raise ParameterError(
+            "suppress_cells=True without k", because="cells are suppressed in classes below k", instead="k=5"
+        )
+    return 1 if k is None else whole(k, "k")
+
+
+def _read(
+    source: object, rules: Sequence[ColumnRule], person: str | None, table: str | None
+) -> tuple[list[CodedColumn], RowGroups]:
+    """The recoded columns of the groups of the source."""
+    names = [rule.name for rule in rules]
+    with exact_tables.open_table(source, table=table) as rows:
+        batches = list(rows.groups([*names, *([person] if person else [])]))
+        types = rows.column_types(names)
+    columns = [
+        recode_column(
+            pa.chunked_array([batch.column(place) for batch in batches], type=TYPES[types[rule.name]]),
+            rule,
+        )
+        for place, rule in enumerate(rules)
+    ]
+    counts = pa.chunked_array([batch.column(batch.num_columns - 1) for batch in batches], type=pa.int64())
+    persons = pa.chunked_array([batch.column(len(rules)) for batch in batches]) if person and batches else None
+    return columns, row_groups(counts, persons)
+
+
+def _generalised_table(
+    rules: Sequence[ColumnRule], columns: list[CodedColumn], groups: RowGroups, k: int, suppress_cells: bool
+) -> GeneralisedTable:
+    quasi = [place for place, rule in enumerate(rules) if rule.is_quasi]
+    size, cells_total = len(groups.counts), 0
+    if suppress_cells:
+        cells, left = choose_cells([columns[place].codes for place in quasi], groups, k)
+        cells_total = int((cells[~left].sum(axis=1) * groups.counts[~left]).sum())
+        for number, place in enumerate(quasi):
+            columns[place] = with_suppression(columns[place], cells[:, number])
+    else:
+        classes = classes_of([columns[place].codes for place in quasi], size)
+        left = groups.people(classes)[classes] < k
+    part = groups.part(~left)
+    classes = classes_of([columns[place].codes[~left] for place in quasi], len(part.counts))
+    return GeneralisedTable(
+        table=_rows(rules, columns, ~left, part.counts),
+        quasi=tuple(rules[place].name for place in quasi),
+        rows=int(groups.counts.sum()),
+        suppressed=int(groups.counts[left].sum()),
+        suppressed_cells=cells_total,
+        k=int(part.people(classes).min()) if len(classes) else None,
+        description=", ".join(rule.text for rule in rules) + (f"; k={k}" if k > 1 else ""),
+    )
+
+
+def _rows(
+    rules: Sequence[ColumnRule], columns: Sequence[CodedColumn], chosen: NDArray[np.bool_], counts: NDArray[np.int64]
+) -> pa.Table:
+    """The rows of the chosen groups, sorted by all columns."""
+    names = [rule.name for rule in rules]
+    arrays = [column.values.take(pa.array(column.codes[chosen])) for column in columns]
+    groups = pa.Table.from_arrays(arrays, names)
+    order = pa.compute.sort_indices(groups, [(name, "ascending") for name in names]).to_numpy()
+    return groups.take(pa.array(np.repeat(order, counts[order])))
