@@ -60,7 +60,7 @@ def test_a_dataset_that_the_ledger_does_not_have_leaves_no_file(result, ledger, 
 
 def test_a_long_description_is_cut(ledger, tmp_path):
     names = {f"column {number} of many": 0 for number in range(60)}
-    found = dp.anonymity.generalise(pa.table(dict.fromkeys(names, [1])), names)
+    found = dp.anonymity.generalise(pa.table({name: [1] for name in names}), names)
     found.write(tmp_path / "a.csv", ledger=ledger, dataset="people")
     assert len(ledger.other_releases("people")[0].what) == 500
 

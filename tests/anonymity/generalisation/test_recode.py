@@ -2,14 +2,17 @@
 
 import datetime as dt
 import json
+import sqlite3
 from collections import Counter
 
 import brute
 import census
+import duckdb
 import plain_recoding
 import pyarrow as pa
 import pytest
 import random_tables
+from pyarrow import csv, parquet
 
 import discreet as dp
 
@@ -172,20 +175,17 @@ def test_files_and_databases_are_sources(form, tmp_path):
     table = pa.table({"age": [31, 38, 52], "who": ["a", "b", "b"]})
     path = tmp_path / f"people.{form}"
     if form == "csv":
-        pa.csv.write_csv(table, path)
+        csv.write_csv(table, path)
     elif form == "parquet":
-        pa.parquet.write_table(table, path)
+        parquet.write_table(table, path)
     elif form == "sqlite":
-        import sqlite3
-
         with sqlite3.connect(path) as connection:
             connection.execute("CREATE TABLE people (age INTEGER, who TEXT)")
             connection.executemany("INSERT INTO people VALUES (?, ?)", [(31, "a"), (38, "b"), (52, "b")])
     else:
-        import duckdb
-
         with duckdb.connect(path) as connection:
-            connection.execute("CREATE TABLE people AS SELECT * FROM table")
+            connection.register("frame", table)
+            connection.execute("CREATE TABLE people AS SELECT * FROM frame")
     named = {"table": "people"} if form in ("sqlite", "duckdb") else {}
     found = dp.anonymity.generalise(path, {"age": (TENS, 1)}, k=2, person="who", **named)
     assert found.table["age"].to_pylist() == ["30", "30"]

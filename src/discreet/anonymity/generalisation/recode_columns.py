@@ -130,8 +130,10 @@ def _bound(bound: Any, kind: pa.DataType, name: str) -> pa.Scalar:
                 return pa.scalar(number.numerator, kind)
         elif pa.types.is_floating(kind):
             return pa.scalar(float(rational(bound, "the bound")), kind)
-        elif (pa.types.is_date(kind) and is_day) or (pa.types.is_timestamp(kind) and isinstance(bound, dt.date)):
+        elif pa.types.is_date(kind) and is_day:
             return pa.scalar(bound, kind)
+        elif pa.types.is_timestamp(kind) and isinstance(bound, dt.date):
+            return pa.scalar(dt.datetime.combine(bound, dt.time()) if is_day else bound, kind)
     except (pa.ArrowException, OverflowError):
         pass
     raise TypeMismatchError(
