@@ -15,6 +15,7 @@ from discreet.cli import app
 ROOT = Path(__file__).parents[2]
 
 BY_URGENT = "SELECT urgent, COUNT(*) AS n FROM visits WHERE age < 65 GROUP BY urgent"
+FILE = "visits.csv with ages in tens"
 OTHERS = "counts by ward in the yearly report of 2025, without noise"
 
 
@@ -26,6 +27,7 @@ def session(tmp_path):
     parquet.write_table(dp.datasets.visits(200), tmp_path / "visits.parquet")
     (tmp_path / "catalog.yaml").write_text(text)
     with dp.Session(tmp_path / "catalog.yaml", ledger=tmp_path / "ledger.sqlite") as opened:
+        opened.ledger.add_other_release("visits", FILE, kind="generalised", sha256="ab" * 32)
         yield opened
 
 
@@ -57,6 +59,8 @@ def test_g9_and_u13_every_form_of_a_release_has_what_its_readers_need(session, t
         "beyond the contribution bounds",  # what margins leave out
         "inferences about a person that would hold without their data",  # what is not protected
         OTHERS,
+        FILE,
+        "ab" * 32,
     ):
         assert needed in text
 
@@ -89,6 +93,7 @@ def test_d1_a_prompt_needs_a_limit_and_a_pipe_a_confirmation(directory):
 def test_d4_and_u12_a_report_names_who_is_trusted_and_has_no_formula_on_page_one(session):
     report = dp.report([session.sql(BY_URGENT, epsilon=0.5)])
     first, _, second = html.unescape(report.to_html()).partition('id="details"')
+    assert FILE in second
     for party in ("machine", "analysts", "readers"):
         assert party in second
     assert "trusted to" in second

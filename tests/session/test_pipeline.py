@@ -11,6 +11,7 @@ import discreet as dp
 import golden_questions
 from discreet.errors import Failure, ParameterError, SourceError
 from discreet.ledger import SQLiteLedger
+from discreet.ledger.integrity.results import verify_result
 from discreet.sandbox import Limits
 from discreet.session.arguments import table_name
 from discreet.session.pipeline import Pipeline
@@ -348,3 +349,62 @@ def test_a_fresh_answer_is_the_plain_data_that_is_stored(names):
     for body, payload in made:
         assert json.loads(payload) == body
         assert _types(body) <= {dict, list, str, int, float, bool, type(None)}
+
+
+# Releases that were not charged
+
+
+@pytest.mark.parametrize("kind", ["table", "choice", "batch", "method", "function"])
+def test_a_document_lists_the_other_releases_before_its_charge_and_a_repeat_does_not_change(session, kind):
+    ask = ASKED[kind]
+    first = session.ledger.add_other_release("t", "ages in tens", kind="generalised", sha256="ab" * 32)
+    made = ask(session)
+    assert made.document.others == (first.text,) == tuple(made.receipt["others"])
+    session.ledger.add_other_release("t", "one more", kind="exact")
+    again = ask(session)
+    assert again.document.others == (first.text,)
+    assert json.dumps(again.to_json()) == json.dumps(made.to_json())
+
+
+def test_other_releases_do_not_change_which_query_was_asked_before(session):
+    made = session.release(COUNT, epsilon=0.1)
+    assert made.document.others == ()
+    assert "others" not in made.receipt
+    session.ledger.add_other_release("t", "one", kind="exact")
+    assert session.release(COUNT, epsilon=0.1).to_json() == made.to_json()
+    later = session.release(COUNT, epsilon=0.1, fresh=True)
+    assert later.document.others == tuple(each.text for each in session.ledger.other_releases("t"))
+    assert ("other releases", later.document.others[0]) in later.document.lines()
+
+
+def test_what_the_catalog_declares_stands_before_what_the_ledger_lists():
+    table = JOINED.tables["visits"].model_copy(update={"other_releases": ("a poster",)})
+    catalog = JOINED.model_copy(update={"tables": dict(JOINED.tables) | {"visits": table}})
+    with dp.Session(catalog, sources=TABLES) as session:
+        found = session.ledger.add_other_release("visits", "one", kind="exact")
+        assert session.release(VISITS.agg(n=dp.count()), epsilon=0.125).document.others == ("a poster", found.text)
+
+
+def test_a_join_lists_the_other_releases_of_every_table_with_its_name(joined):
+    far = joined.ledger.add_other_release("visits", "one", kind="exact")
+    own = joined.ledger.add_other_release("notes", "two", kind="exact")
+    release = joined.release(NOTES.agg(n=dp.count()), epsilon=0.125)
+    assert release.document.others == (own.text, f"visits: {far.text}")
+    assert release.receipt["others"] == [own.text]
+
+
+def test_the_signature_of_a_release_covers_its_other_releases(tmp_path):
+    with dp.protect(ROWS, **WORDS, ledger=tmp_path / "ledger.sqlite") as session:
+        session.ledger.add_other_release("t", "one", kind="exact")
+        plain = session.release(COUNT, epsilon=0.1).to_json()
+        publics = list(session.ledger._public_keys().values())
+    assert verify_result(plain, publics).ok
+    cut = json.loads(json.dumps(plain))
+    cut["document"]["others"] = []
+    assert verify_result(cut, publics).faults == (
+        "the numbers: they, or what the file says of them, were changed after they were signed",
+    )
+    cut = json.loads(json.dumps(plain))
+    del cut["receipt"]["others"]
+    cut["receipt"]["format"] = "discreet.receipt/2"
+    assert any("its signature is not that of the key" in fault for fault in verify_result(cut, publics).faults)

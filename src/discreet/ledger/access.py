@@ -16,7 +16,7 @@ from discreet.ledger.records.receipt import Receipt, receipt_of
 from discreet.ledger.records.reservation import Reservation
 from discreet.ledger.records.signatures import Signer
 from discreet.ledger.transactions import charge as charges
-from discreet.ledger.transactions import round_trip, statements
+from discreet.ledger.transactions import other_releases, round_trip, statements
 from discreet.ledger.transactions.charge import ChargeRequest, Waiting
 from discreet.ledger.transactions.statements import LedgerWriter
 from discreet.ledger.transactions.store import Store, UnknownOutcomeError
@@ -165,10 +165,11 @@ class LedgerAccess:
         """
         return None if self._signer is None else {"key": self._signer.key, "signature": self._signer.sign(text)}
 
-    def _sign(self, reservation: Reservation) -> Reservation:
-        if self._signer is None:
-            return reservation
-        receipts = tuple(receipt.sign(self._signer, self._id) for receipt in reservation.receipts)
+    def _complete(self, reservation: Reservation) -> Reservation:
+        """The reservation with receipts that list other releases and are signed, where this ledger signs."""
+        receipts = tuple(other_releases.list_in_receipt(each, self._store.ask) for each in reservation.receipts)
+        if self._signer is not None:
+            receipts = tuple(receipt.sign(self._signer, self._id) for receipt in receipts)
         return Reservation(receipts=receipts, attempt=reservation.attempt, payload=reservation.payload)
 
     def _verify(self, name: str | None, receipts: tuple[Receipt, ...]) -> Verification:

@@ -233,7 +233,7 @@ class Ledger(LedgerQueries):
             term=self._term,
             former=tuple(former),
         )
-        return self._sign(self._charge_or_wait(charge_request, patience))
+        return self._complete(self._charge_or_wait(charge_request, patience))
 
     def answer(self, reservation: Reservation | Receipt, payload: bytes) -> bytes:
         """Store the answer of a charge, unless it has one.

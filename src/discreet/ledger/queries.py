@@ -167,6 +167,8 @@ class LedgerQueries(LedgerAccess):
     def other_releases(self, name: str) -> tuple[OtherRelease, ...]:
         """Releases of a dataset that were not charged, as `add_other_release` recorded them.
 
+        One whose record was changed since is listed as such, with its place; `verify` reports it.
+
         Args:
             name: Name of the dataset.
 
@@ -175,7 +177,6 @@ class LedgerQueries(LedgerAccess):
 
         Raises:
             NameNotFoundError: If there is no such dataset.
-            LedgerError: If the record of one was changed.
         """
         return self._look(lambda writer: other_releases.find_all(writer, name))
 

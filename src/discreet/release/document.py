@@ -27,7 +27,8 @@ class Document:
             is the `description` of the receipt. None where it is longer than 100,000 characters.
         omitted: What margins of error do not include.
         unprotected: What is not protected.
-        others: Other known releases from the dataset, as its owner declared them.
+        others: Other known releases from the dataset, which its owner declared in the catalog, or recorded in the
+            ledger before the charge.
         software: Versions of discreet and Python, and the engine.
 
     Example:

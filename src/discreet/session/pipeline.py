@@ -10,6 +10,7 @@ import os
 import sys
 import weakref
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,7 @@ class Pipeline:
         self, kind: QuestionKind[Any], plan: Any, prepared: Any, reservation: Reservation, documents: Documents
     ) -> Any:
         """Make the answer under a charge that is durable and store it; where storing fails, asking again is free."""
+        documents = tuple(_with_other_releases(each, plan.dataset, reservation) for each in documents)
         with self.ledger.holding(reservation):
             body, payload = self._make_answer(kind, plan, prepared, reservation, documents)
             stored = self.ledger.answer(reservation, payload)
@@ -365,6 +367,20 @@ def _scans(plan: PrivatePlan) -> list[Scan]:
 def _own_receipt(plan: PrivatePlan, reservation: Reservation) -> Receipt:
     """The receipt of the dataset that a query is named after; it names the others that were charged with it."""
     return next((receipt for receipt in reservation.receipts if receipt.dataset == plan.dataset), reservation.receipt)
+
+
+def _with_other_releases(found: Document, dataset: str, reservation: Reservation) -> Document:
+    """The document of a charged query, with the other releases that the ledger lists in its receipts.
+
+    They are those before the charge, so a charge that another process takes over has the same document.
+    """
+    several = len(reservation.receipts) > 1
+    texts = [
+        f"{receipt.dataset}: {text}" if several and receipt.dataset != dataset else text
+        for receipt in sorted(reservation.receipts, key=lambda each: (each.dataset != dataset, each.dataset))
+        for text in receipt.others
+    ]
+    return replace(found, others=(*found.others, *texts))
 
 
 def _close_engines(engines: Mapping[str, Engine], process: int) -> None:

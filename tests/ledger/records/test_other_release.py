@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.errors import LedgerError, ParameterError
-from discreet.ledger.records.chain import GENESIS, ChainLink, Kind
+from discreet.errors import ParameterError
+from discreet.ledger.records.chain import GENESIS, ChainLink, Kind, columns_of
 from discreet.ledger.records.other_release import (
     LONGEST_WHAT,
     UNREADABLE,
@@ -14,7 +14,7 @@ from discreet.ledger.records.other_release import (
     checked_request,
     other_release_of,
     published_text,
-    unreadable_release,
+    read_release,
 )
 
 SHA256 = "0123456789abcdef" * 4
@@ -105,17 +105,23 @@ def test_the_longest_text_is_recorded_and_the_nearest_kind_is_proposed():
 
 
 @pytest.mark.parametrize("detail", [None, "", "[]", "{}", '{"kind":"generalised"}', '{"kind":"x","what":"y"}', "{"])
-def test_a_link_that_cannot_be_read_is_damage(detail):
-    with pytest.raises(LedgerError, match="damaged"):
-        other_release_of(_link(detail=detail))
+def test_a_row_that_records_no_release_has_its_place_alone(detail):
+    left = read_release(columns_of(_link(detail=detail)))
+    assert (left.what, left.kind, left.sha256, left.sequence) == (UNREADABLE, ReleaseKind.OTHER, None, 5)
+    assert left.text == f"{UNREADABLE} (event 5)"
     assert published_text(detail) is None
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"digest": None}, {"time": "never"}, {"analyst": "bob"}, {"cost_rho": -1}, {"cost_rho": "x"}, {"kind": "RENAMED"}],
+)
+def test_of_a_changed_row_only_its_place_is_believed(change):
+    row = columns_of(_link())
+    assert read_release(row) == other_release_of(_link())
+    assert read_release(row | change).text == f"{UNREADABLE} (event 5)"
+
+
 def test_a_link_of_another_kind_is_not_a_release():
-    with pytest.raises(LedgerError, match="damaged"):
+    with pytest.raises(TypeError):
         other_release_of(_link(kind=Kind.RENAMED))
-
-
-def test_of_a_changed_link_only_its_place_is_believed():
-    left = unreadable_release(_link(detail="nonsense"))
-    assert (left.what, left.kind, left.sha256, left.sequence) == (UNREADABLE, ReleaseKind.OTHER, None, 5)

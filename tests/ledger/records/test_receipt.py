@@ -46,7 +46,7 @@ def test_a_receipt_verifies_without_its_ledger(receipt):
     assert Receipt.from_json(receipt.to_json()).verify()
 
 
-HASHED = [f.name for f in fields(Receipt) if f.name not in ("cost", "ledger", "key", "signature")]
+HASHED = [f.name for f in fields(Receipt) if f.name not in ("cost", "others", "ledger", "key", "signature")]
 
 
 @pytest.mark.parametrize("name", HASHED)
@@ -80,6 +80,11 @@ def test_a_receipt_holds_a_digest_of_the_plan_and_not_the_plan(ledger, dataset, 
     "change",
     [
         {"format": "discreet.receipt/3"},
+        {"format": "discreet.receipt/3", "others": []},
+        {"format": "discreet.receipt/3", "others": [1]},
+        {"format": "discreet.receipt/3", "others": "one"},
+        {"format": "discreet.receipt/4", "others": ["one"]},
+        {"others": ["one"]},
         {"format": "discreet.receipt/1"},
         {"format": None},
         {"key": "ab"},
@@ -226,3 +231,14 @@ def test_any_receipt_is_read_back_as_it_was_written_signed_or_not(receipt):
 @given(st.builds(Cost, st.one_of(st.none(), WHOLE), WHOLE, WHOLE))
 def test_costs_are_read_back_from_their_texts(spent):
     assert cost_of(json.loads(json.dumps(cost_texts(spent)))) == spent
+
+
+def test_a_receipt_that_lists_other_releases_says_so_by_its_format_and_its_signature_covers_them(receipt, tmp_path):
+    signer = Signer.at(tmp_path / "key")
+    listing = replace(receipt, others=("one", "two")).sign(signer)
+    data = json.loads(listing.to_json())
+    assert (data["format"], data["others"]) == ("discreet.receipt/3", ["one", "two"])
+    assert Receipt.from_json(listing.to_json()) == listing
+    assert listing.verify(signer.public)
+    for others in ((), ("one",), ("two", "one"), ("one", "two", "three")):
+        assert not replace(listing, others=others).verify(signer.public)

@@ -1,15 +1,18 @@
 """Other releases: in the chain, free of charge, found by whoever verifies, on each store."""
 
 import json
+from fractions import Fraction
 
 import pytest
 
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, NameNotFoundError, ParameterError
-from discreet.ledger import Kind
+from discreet.events import PureEvent
+from discreet.ledger import DatasetCharge, Kind
 from discreet.ledger.integrity.recovery import evidence
 from discreet.ledger.records.canonical_text import digest
 from discreet.ledger.records.other_release import UNREADABLE
+from discreet.ledger.transactions.store import UnknownOutcomeError
 from tampering import rehash, tampering
 
 SHA256 = "0123456789abcdef" * 4
@@ -119,10 +122,10 @@ def test_a_removed_or_added_release_is_found(published, tamperer, tamper):
     assert "missing or out of order" in str(found)
 
 
-def test_a_changed_release_is_not_believed_and_after_a_recovery_it_is_listed_as_such(published, tamper, charge):
+def test_a_changed_release_is_not_believed_and_is_listed_as_such_by_its_place(published, tamper, charge):
     tamper("UPDATE events SET digest = NULL WHERE kind = 'PUBLISHED'")
-    with pytest.raises(LedgerError, match="damaged"):
-        published.other_releases("visits")
+    assert [each.what for each in published.other_releases("visits")] == [UNREADABLE]
+    assert charge(published).others == (f"{UNREADABLE} (event 3)",)
     assert not published.verify()
     with pytest.raises(LedgerError, match="tampered"):
         published.add_other_release("visits", "one more", kind="exact")
@@ -156,3 +159,77 @@ def test_a_copy_that_lost_nothing_but_a_release_is_found_too(visits, put_back, a
     with another() as older:
         assert older.stopped_datasets().keys() == {"visits"}
         assert not older.verify()
+
+
+# Receipts
+
+
+def test_a_receipt_lists_the_releases_before_its_charge_and_no_later_one(visits, turn):
+    first = visits.add_other_release("visits", "one", kind="exact")
+    early = turn(visits).receipt
+    second = visits.add_other_release("visits", "two", kind="synthetic", sha256=SHA256)
+    late = turn(visits, question="ab").receipt
+    assert early.others == (first.text,)
+    assert late.others == (first.text, second.text)
+    assert visits.verify(receipts=[early, late])
+
+
+def test_a_repeat_has_the_very_receipt_of_its_charge_whatever_was_recorded_since(visits, turn, another):
+    visits.add_other_release("visits", "one", kind="exact")
+    charged = turn(visits)
+    visits.answer(charged, b"answer")
+    visits.add_other_release("visits", "two", kind="exact")
+    for ledger in (visits, another()):
+        again = turn(ledger)
+        assert again.payload == b"answer"
+        assert again.receipt.to_json() == charged.receipt.to_json()
+
+
+def test_a_charge_that_is_taken_over_has_the_same_receipt(another, dataset, turn):
+    quick = another(lease=0.2)
+    quick.register(dataset())
+    quick.add_other_release("visits", "one", kind="exact")
+    lost = turn(quick)
+    quick.add_other_release("visits", "two", kind="exact")
+    over = turn(quick, analyst="bob")
+    assert (over.attempt, over.receipt.to_json()) == (2, lost.receipt.to_json())
+
+
+def test_every_receipt_of_a_charge_to_several_datasets_lists_those_of_its_own(visits, dataset):
+    visits.register(dataset(name="stays", source="stays.csv"))
+    visits.add_other_release("stays", "one", kind="exact")
+    parts = [DatasetCharge(name=name, version=1, event=PureEvent(Fraction(1, 10))) for name in ("visits", "stays")]
+    both = visits.charge_together(parts, analyst="ann", question="ab", description="{}").receipts
+    assert {receipt.dataset: len(receipt.others) for receipt in both} == {"stays": 1, "visits": 0}
+
+
+# Many at once, an unknown outcome
+
+
+def test_releases_and_charges_of_many_threads_have_each_their_place(visits, charge, at_once):
+    publish = [lambda n=n: visits.add_other_release("visits", f"file {n}", kind="exact") for n in range(8)]
+    done = at_once(*publish, *(lambda: charge(visits) for _ in range(8)))
+    assert [each for each in done if isinstance(each, Exception)] == []
+    places = [each.sequence for each in done]
+    assert sorted(places) == list(range(2, 18))
+    for receipt in done[8:]:
+        assert len(receipt.others) == sum(place < receipt.sequence for place in places[:8])
+    assert visits.spent("visits").epsilon == 8 * 10**11
+    assert visits.verify(receipts=done[8:]), str(visits.verify())
+
+
+@pytest.mark.parametrize("arrived", [False, True])
+def test_a_commit_without_a_reply_is_looked_up_and_recorded_once(visits, monkeypatch, arrived):
+    run, lost = visits._store.run, []
+
+    def unanswered(work):
+        if lost:
+            return run(work)
+        lost.append(run(work) if arrived else None)
+        raise UnknownOutcomeError
+
+    monkeypatch.setattr(visits._store, "run", unanswered)
+    given = visits.add_other_release("visits", "one", kind="exact")
+    assert visits.other_releases("visits") == (given,)
+    assert given.sequence == 2
+    assert visits.verify(), str(visits.verify())

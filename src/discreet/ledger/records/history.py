@@ -6,6 +6,7 @@ from fractions import Fraction
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost
 from discreet.exact.numbers import shown
 from discreet.ledger.records.chain import Kind, State
+from discreet.ledger.records.other_release import published_text
 from discreet.ledger.records.receipt import Receipt
 from discreet.release.values.rendering import cell
 
@@ -33,7 +34,8 @@ class Entry:
     def __str__(self) -> str:
         state = "" if self.state is None else f", {str(self.state).lower()}"
         who = "" if self.analyst is None else f" by {self.analyst!r}"
-        words = "" if self.query is None else f"\n   {cell(self.query)}"
+        text = published_text(self.detail) if self.kind is Kind.PUBLISHED else self.query
+        words = "" if text is None else f"\n   {cell(text)}"
         cost = f": {cost_text(self.cost)}" if cost_text(self.cost) else ""
         return f"{self.sequence}  {self.time}  {str(self.kind).lower()}{state}{who}{cost}{words}"
 

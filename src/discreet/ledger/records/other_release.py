@@ -5,13 +5,14 @@ readers of a later release know what to add up. All of it is the owner's own wor
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
-from discreet.errors import LedgerError, ParameterError, public_class, suggestion
-from discreet.ledger.records import faults
+from discreet.errors import ParameterError, Refusal, public_class, suggestion
 from discreet.ledger.records.canonical_text import canonical, label, parse_object
-from discreet.ledger.records.chain import ChainLink, Kind
+from discreet.ledger.records.chain import ChainLink, Kind, link_of
 
 LONGEST_WHAT = 500
 UNREADABLE = "a release whose record was changed after it was written"
@@ -47,8 +48,8 @@ class OtherRelease:
         dataset: Name of the dataset.
         version: Newest version of the dataset when it was recorded.
         sequence: Number of the event in the chain.
-        time: Time at which it was recorded, in UTC.
-        author: Name of the person who recorded it.
+        time: Time at which it was recorded, in UTC; empty where the record was changed.
+        author: Name of the person who recorded it; empty where the record was changed.
         kind: "generalised", "exact", "synthetic", "differentially_private" or "other".
         what: The release in words.
         sha256: SHA-256 of the file, in hexadecimal, or None.
@@ -75,6 +76,8 @@ class OtherRelease:
     @property
     def text(self) -> str:
         """One line for documents: the owner's words, the kind, the date, the digest and the place in the chain."""
+        if not self.time:
+            return f"{self.what} (event {self.sequence})"
         digest = "" if self.sha256 is None else f", SHA-256 {self.sha256}"
         return f"{self.what} ({_WORDS[self.kind]}, {self.time[:10]}{digest}, event {self.sequence})"
 
@@ -112,17 +115,35 @@ def checked_request(what: object, kind: object, sha256: object, author: object, 
 
 
 def other_release_of(link: ChainLink) -> OtherRelease:
-    """The release that a PUBLISHED link records; a link that cannot be read means a damaged ledger."""
+    """The release that a PUBLISHED link records; ValueError, KeyError or TypeError where it records none."""
+    data = parse_object(link.detail or "")
+    if link.kind != Kind.PUBLISHED or not isinstance(data["what"], str):
+        raise TypeError
+    return OtherRelease(
+        dataset=link.dataset,
+        version=link.version,
+        sequence=link.sequence,
+        time=link.time,
+        author=link.analyst or "",
+        kind=ReleaseKind(data["kind"]),
+        what=data["what"],
+        sha256=link.digest,
+    )
+
+
+def read_release(row: Mapping[str, Any]) -> OtherRelease:
+    """The release in a row of the table `events`; of a row that was changed, only its place in the chain is believed.
+
+    It is never an error: a charge that is durable must not lose its answer by it, and `verify` reports the change.
+    """
     try:
-        kind, what = _detail_of(link)
-    except (ValueError, KeyError, TypeError):
-        raise LedgerError(faults.DAMAGED) from None
-    return _release(link, kind, what, link.digest)
-
-
-def unreadable_release(link: ChainLink) -> OtherRelease:
-    """What is left of a release whose link was changed, after a recovery accepted the damage."""
-    return _release(link, ReleaseKind.OTHER, UNREADABLE, None)
+        link = link_of(row)
+        if link.hash == row["hash"]:
+            return other_release_of(link)
+    except (ValueError, KeyError, TypeError, ArithmeticError, Refusal):
+        pass
+    place = {"dataset": row["dataset"], "version": row["version"], "sequence": row["sequence"]}
+    return OtherRelease(time="", author="", kind=ReleaseKind.OTHER, what=UNREADABLE, **place)
 
 
 def published_text(detail: str | None) -> str | None:
@@ -132,26 +153,6 @@ def published_text(detail: str | None) -> str | None:
         return f"{data['what']} ({_WORDS[ReleaseKind(data['kind'])]})"
     except (ValueError, KeyError, TypeError):
         return None
-
-
-def _detail_of(link: ChainLink) -> tuple[ReleaseKind, str]:
-    data = parse_object(link.detail or "")
-    if link.kind != Kind.PUBLISHED or not isinstance(data["what"], str):
-        raise TypeError
-    return ReleaseKind(data["kind"]), data["what"]
-
-
-def _release(link: ChainLink, kind: ReleaseKind, what: str, sha256: str | None) -> OtherRelease:
-    return OtherRelease(
-        dataset=link.dataset,
-        version=link.version,
-        sequence=link.sequence,
-        time=link.time,
-        author=link.analyst or "",
-        kind=kind,
-        what=what,
-        sha256=sha256,
-    )
 
 
 def _checked_kind(kind: object) -> ReleaseKind:

@@ -16,6 +16,7 @@ from discreet.ledger.records.chain import ChainLink, Kind
 from discreet.ledger.records.signatures import Publics, Signer, is_signed_by, key_id
 
 FORMAT = "discreet.receipt/2"
+FORMAT_WITH_OTHERS = "discreet.receipt/3"
 UNSIGNED_FORMAT = "discreet.receipt/1"
 
 _WHOLE = ("version", "sequence")
@@ -42,6 +43,7 @@ class Receipt:
         previous: Hash of the event before.
         hash: Hash of this event.
         detail: Other datasets that were charged together, or None.
+        others: Other releases of the dataset that the chain held before the charge, each in words.
         ledger: Id of the ledger that signed it, or None.
         key: Id of the key that signed it, or None.
         signature: Signature of all other fields, or None.
@@ -70,6 +72,7 @@ class Receipt:
     previous: str
     hash: str
     detail: str | None = None
+    others: tuple[str, ...] = ()
     ledger: str | None = None
     key: str | None = None
     signature: str | None = None
@@ -142,7 +145,7 @@ class Receipt:
             read = _names(data.pop("format"))
             if read != data.keys() or not all(_has_its_type(name, value) for name, value in data.items()):
                 raise _unreadable()
-            receipt = cls(**data | {"cost": cost_of(data["cost"])})
+            receipt = cls(**data | {"cost": cost_of(data["cost"]), "others": tuple(data.get("others", ()))})
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise _unreadable() from None
         if (receipt.key is None) != (receipt.signature is None):
@@ -211,7 +214,11 @@ def receipt_fault(receipt: Receipt, publics: Sequence[str]) -> str | None:
 
 
 def _receipt_fields(receipt: Receipt) -> dict[str, Any]:
-    return vars(receipt) | {"cost": cost_texts(receipt.cost), "format": FORMAT}
+    """The fields as JSON has them; a receipt without other releases is of the format that has no field for them."""
+    columns = vars(receipt) | {"cost": cost_texts(receipt.cost), "format": FORMAT}
+    if receipt.others:
+        return columns | {"others": list(receipt.others), "format": FORMAT_WITH_OTHERS}
+    return {name: value for name, value in columns.items() if name != "others"}
 
 
 def _statement(receipt: Receipt) -> str:
@@ -244,16 +251,20 @@ def _units(value: object) -> int | None:
 def _names(format_name: object) -> set[str]:
     """The fields that a receipt of a format has."""
     names = {field.name for field in fields(Receipt)}
-    if format_name == FORMAT:
+    if format_name == FORMAT_WITH_OTHERS:
         return names
+    if format_name == FORMAT:
+        return names - {"others"}
     if format_name == UNSIGNED_FORMAT:
-        return names - {"detail", "ledger", "key", "signature"}
+        return names - {"detail", "others", "ledger", "key", "signature"}
     raise _unreadable()
 
 
 def _has_its_type(name: str, value: object) -> bool:
     if name == "cost":
         return isinstance(value, dict)
+    if name == "others":
+        return isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
     if name in _WHOLE:
         return isinstance(value, int) and not isinstance(value, bool)
     return isinstance(value, str) or (value is None and name in _OPTIONAL)

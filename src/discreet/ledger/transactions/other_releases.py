@@ -1,6 +1,7 @@
 """Other releases in the chain: an uncharged event for each, and the list of them; totals and caps do not move."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from discreet.errors import LedgerError
@@ -11,17 +12,18 @@ from discreet.ledger.records.other_release import (
     OtherRelease,
     OtherReleaseRequest,
     other_release_of,
-    unreadable_release,
+    read_release,
 )
+from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.transactions import statements
 from discreet.ledger.transactions.statements import LedgerWriter
-from discreet.ledger.transactions.store import Row
+from discreet.ledger.transactions.store import Row, Statement
 
 # The kind is written out: only then do stores find these few among all events by their index.
 _PUBLISHED = "SELECT * FROM events WHERE dataset = :name AND kind = 'PUBLISHED'"
 _IN_ORDER = f"{_PUBLISHED} ORDER BY sequence"
 _BY_REQUEST = f"{_PUBLISHED} AND request = :request"
-_RECOVERED = "SELECT max(sequence) AS last FROM events WHERE dataset = :name AND kind = 'RECOVERED'"
+_BEFORE = f"{_PUBLISHED} AND sequence < :sequence ORDER BY sequence"
 
 
 def add(
@@ -48,16 +50,10 @@ def add(
 def find_all(writer: LedgerWriter, name: str) -> tuple[OtherRelease, ...]:
     """Every other release of a dataset that must exist, in the order of its chain."""
     known = statements.account(writer, name, lock=False)
-    rows = writer.rows(_IN_ORDER, name=known.name)
-    return tuple(_read(writer, row) for row in rows)
+    return tuple(map(read_release, writer.rows(_IN_ORDER, name=known.name)))
 
 
-def _read(writer: LedgerWriter, row: Row) -> OtherRelease:
-    """One of them. A changed one is an error, until a recovery has accepted the damage: then it is listed as such."""
-    link = link_of(row)
-    if link.hash == row["hash"]:
-        return other_release_of(link)
-    (recovery,) = writer.rows(_RECOVERED, name=link.dataset)
-    if recovery["last"] is None or recovery["last"] < link.sequence:
-        raise LedgerError(faults.DAMAGED)
-    return unreadable_release(link)
+def list_in_receipt(receipt: Receipt, ask: Callable[[Statement], list[Row]]) -> Receipt:
+    """The receipt with the other releases that its chain held before its charge: at any time, the same ones."""
+    rows = ask((_BEFORE, {"name": receipt.dataset, "sequence": receipt.sequence}))
+    return replace(receipt, others=tuple(read_release(row).text for row in rows)) if rows else receipt
