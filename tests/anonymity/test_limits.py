@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.anonymity import limits
+from discreet.anonymity.linkage import composition
 from discreet.attacks import small_groups
 
 
@@ -36,6 +37,15 @@ def test_background_knowledge_leaves_one_value_of_a_class_with_two():
     of_class = Counter(found["148**", "40-49"])
     distance = sum(abs(of_class[value] / 3 - everyone[value] / 6) for value in everyone) / 2
     assert float(table.figures["t"]) == pytest.approx(distance)
+
+
+def test_two_releases_name_one_condition_as_the_example_of_linkage_does():
+    table = limits.composition()
+    example = composition.example()
+    assert (table.figures["k_first"], table.figures["k_second"]) == tuple(each.k for each in example.risk.releases)
+    assert example.risk.values == (table.figures["value"],) == ("tuberculosis",)
+    assert table.figures["values_left"] == 1
+    assert [int(row[2]) for row in table.rows] == [each.candidates for each in example.risk.releases]
 
 
 def test_two_answers_about_at_least_fifty_people_give_one_persons_value():

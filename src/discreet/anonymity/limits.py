@@ -1,7 +1,7 @@
 """Limits: small worked tables of what k-anonymity, l-diversity and t-closeness do not protect against.
 
 The rows are invented and have no persons behind them, so nothing here is for owners alone. Every figure that a table
-states is computed from its rows. The composition example is that of `linkage.composition`.
+states is computed from its rows. The two releases of the composition are those of `linkage.worked_releases`.
 
 References:
     A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam: l-Diversity: Privacy Beyond k-Anonymity. ICDE 2006
@@ -12,11 +12,12 @@ References:
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreet.anonymity.linkage.worked_releases import HOSPITALS, TARGET
 from discreet.errors import public_class, short_traceback
 from discreet.release.values.rendering import text_table
 
@@ -156,6 +157,39 @@ def background_knowledge() -> WorkedTable:
 
 
 @short_traceback
+def composition() -> WorkedTable:
+    """A 4-anonymous table of one hospital and a 6-anonymous table of another, which both treated one person.
+
+    Returns:
+        The class of that person in each table, with what an attacker learns from both.
+
+    Example:
+        >>> import discreet as dp
+        >>> print(dp.anonymity.limits.composition().learns)
+        she has tuberculosis: it is the one condition that both classes have
+    """
+    tables = {name: _rows(columns) for name, columns in HOSPITALS.items()}
+    targets = {name: tuple(TARGET[name].values()) for name in tables}
+    found = {name: Counter(_conditions(rows, targets[name])) for name, rows in tables.items()}
+    shared = sorted(set.intersection(*(set(values) for values in found.values())))
+    sizes = [_smallest_class(rows) for rows in tables.values()]
+    rows = [
+        (name.removesuffix(" hospital"), ", ".join(targets[name][:2]), f"{values.total()}", ", ".join(sorted(values)))
+        for name, values in found.items()
+    ]
+    return WorkedTable(
+        "composition of two releases",
+        f"k = {sizes[0]} in the table of the first hospital, k = {sizes[1]} in that of the second",
+        "a colleague of 28 years, in ZIP code 13012, was treated in both hospitals",
+        f"she has {shared[0]}: it is the one condition that both classes have",
+        ("hospital", "her class", "people", "conditions of the class"),
+        tuple(rows),
+        4,
+        {"k_first": sizes[0], "k_second": sizes[1], "values_left": len(shared), "value": shared[0]},
+    )
+
+
+@short_traceback
 def differencing() -> WorkedTable:
     """Two sums over groups of at least 50 people, which differ by one person's value.
 
@@ -200,7 +234,11 @@ def worked_tables() -> tuple[WorkedTable, ...]:
         >>> [table.name for table in dp.anonymity.limits.worked_tables()][:2]
         ['homogeneity', 'background knowledge']
     """
-    return homogeneity(), background_knowledge(), differencing()
+    return homogeneity(), background_knowledge(), composition(), differencing()
+
+
+def _rows(columns: Mapping[str, Sequence[str]]) -> tuple[Row, ...]:
+    return tuple(zip(*columns.values(), strict=True))
 
 
 def _conditions(rows: Sequence[Row], target: Row) -> list[str]:

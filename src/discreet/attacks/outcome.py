@@ -15,9 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from discreet import plots
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import public_class
+from discreet.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+# the words of all plots and reports, here for attacks
+percent, pluralize = style.percent, style.pluralize
 
 SCHEMA = "discreet.attack/1"
 NOT_PRIVATE = "nothing here: the session is one of dp.testing, and its answers are exact"
@@ -103,15 +107,6 @@ def plain_data(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def percent(share: float) -> str:
-    """A share as people say it, with more digits near nothing and near everything."""
-    nearest = min(share, 1 - share)
-    if 0 < nearest < 5e-5:
-        return "under 0.01%" if share < 0.5 else "over 99.99%"
-    text = f"{100 * share:.{0 if nearest >= 0.1 else 1 if nearest >= 0.001 else 2}f}"
-    return f"{text.rstrip('0').rstrip('.') if '.' in text else text}%"
-
-
 def few_digits(number: float) -> str:
     """A number of which only the size matters."""
     return plots.plain(float(f"{number:.2g}"))
@@ -122,11 +117,6 @@ def exact_figure(number: float) -> str:
     if not number or abs(number) < 1e-3:
         return plots.plain(number)
     return f"{number:,.6f}".rstrip("0").rstrip(".")
-
-
-def pluralize(number: int, one: str, several: str | None = None) -> str:
-    """A number with the word that goes with it."""
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 def best_guess(epsilon: float, delta: float = 0.0, *, apart: int = 1) -> float:

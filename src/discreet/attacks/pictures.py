@@ -10,11 +10,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from discreet import plots
-from discreet.attacks.outcome import percent
+from discreet.plots import bars as bar_figures
+from discreet.plots.style import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+bars = bar_figures.bars
 
 Scale = Literal["linear", "log"]
 
@@ -40,37 +43,6 @@ class Axis:
     scale: Scale = "linear"
     limits: tuple[float, float] | None = None
     is_share: bool = False
-
-
-def bars(
-    names: Sequence[str],
-    values: Sequence[float],
-    notes: Sequence[str],
-    *,
-    title: str,
-    label: str,
-    exposed: Sequence[bool] | None = None,
-    legend: tuple[str, str] | None = None,
-    is_share: bool = False,
-) -> "Figure":
-    """A bar for each name with its numbers beside it; those that are exposed are dark, the others light and hatched."""
-    dark = list(exposed) if exposed is not None else [True] * len(names)
-    with plots.listing(list(names), [list(notes)], title, height=0.36) as (figure, (axes,)):
-        for is_dark, words in zip((True, False), legend or (None, None), strict=True):
-            lines = [line for line, flag in enumerate(dark) if flag == is_dark]
-            if lines:
-                colour, hatch = (plots.VERMILION, None) if is_dark else ("#f0f0f0", "///")
-                lengths = [values[line] for line in lines]
-                axes.barh(lines, lengths, height=0.62, color=colour, edgecolor=plots.INK, hatch=hatch, label=words)
-        if legend:
-            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, borderaxespad=0.2)
-        axes.set_xlabel(label)
-        if is_share:
-            axes.set_xlim(0, 1.004)
-        figure.set_label(f"{title}: " + "; ".join(f"{n} {note}" for n, note in zip(names, notes, strict=True)))
-    if is_share:
-        axes.xaxis.set_major_formatter(lambda share, _: percent(share))
-    return figure
 
 
 def curves(

@@ -213,3 +213,17 @@ def plain(number: float | Real) -> str:
         return f"{size:,.0f}"
     text = f"{size:.{max(0, 3 - math.floor(math.log10(abs(size))))}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent(share: float) -> str:
+    """A share as people say it, with more digits near nothing and near everything."""
+    nearest = min(share, 1 - share)
+    if 0 < nearest < 5e-5:
+        return "under 0.01%" if share < 0.5 else "over 99.99%"
+    text = f"{100 * share:.{0 if nearest >= 0.1 else 1 if nearest >= 0.001 else 2}f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text}%"
+
+
+def pluralize(number: int, one: str, several: str | None = None) -> str:
+    """A number with the word that goes with it."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from discreet.anonymity.report.findings import SIZE_BINS, RiskFindings, share_text, size_bins
-from discreet.attacks import pictures
-from discreet.attacks.outcome import percent, pluralize
+from discreet.plots.bars import bars
+from discreet.plots.style import percent, pluralize
 from discreet.release.values import rendering
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def class_sizes(findings: RiskFindings) -> "Figure":
     bins = size_bins(counts.sizes)
     names = [name for name, _, _ in bins] or ["none"]
     people = [number for _, _, number in bins] or [0]
-    return pictures.bars(
+    return bars(
         names,
         people,
         [pluralize(number, "person", "people") for number in people],
@@ -36,7 +36,7 @@ def unique_share(findings: RiskFindings) -> "Figure":
     """Share of people who are alone as columns become known."""
     names = [("+ " if place else "") + _short(each.columns[-1]) for place, each in enumerate(findings.growth)]
     shares = [each.counts.unique_share for each in findings.growth]
-    return pictures.bars(
+    return bars(
         names,
         [float(share) for share in shares],
         [f"{share_text(share)}  k = {each.counts.k:,}" for share, each in zip(shares, findings.growth, strict=True)],
@@ -48,7 +48,7 @@ def unique_share(findings: RiskFindings) -> "Figure":
 
 def generalisation_cost(findings: RiskFindings) -> "Figure":
     """Loss of the best generalisation for each k."""
-    return pictures.bars(
+    return bars(
         [f"k = {each.k:,}" for each in findings.costs],
         [each.loss for each in findings.costs],
         [f"{percent(each.loss)}, {pluralize(each.classes, 'class', 'classes')} left" for each in findings.costs],

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 from discreet.anonymity.limits import WorkedTable
 from discreet.anonymity.report.exposure import ClassCounts, ColumnExposure, KnownColumns, SensitiveExposure
-from discreet.anonymity.report.generalisation_cost import GeneralisationCost
+from discreet.anonymity.report.generalisation_cost import SUPPRESSION, GeneralisationCost
 from discreet.anonymity.report.release_plan import BUDGET, DELTA, ReleasePlan
-from discreet.attacks.outcome import percent, pluralize
+from discreet.plots.style import percent, pluralize
 from discreet.release.values import rendering
 
 SIZE_BINS = (1, 2, 3, 5, 10, 50, 100, 1_000, 10_000)
@@ -178,15 +178,16 @@ def _size_table(counts: ClassCounts) -> FindingTable:
 def _generalisation(findings: RiskFindings) -> Finding:
     heading = "What generalisation would cost"
     if not findings.costs:
-        return Finding(heading, ("No generalisation was searched for.",))
+        return Finding(heading, ("No level of these columns reaches the k that was searched for.",))
     lines = [each.cells() for each in findings.costs]
     rows = tuple((line[0][0], *(cell for _, cell in line)) for line in zip(*lines, strict=True))
     head = ("column", *(f"k = {each.k:,}" for each in findings.costs))
     table = FindingTable("The least loss that reaches each k", head, rows)
     sentences = (
         "One level of each column is applied to all rows (global recoding).",
+        f"At most {share_text(SUPPRESSION)} of the people are left out. A cell has an example of what values become.",
         "Loss is 0% for the file as it is, and 100% where every value is left out.",
-        NOT_A_GUARANTEE,
+        "A file that reaches k is exposed to all that the last part of this report shows.",
     )
     return Finding(heading, sentences, (table,))
 

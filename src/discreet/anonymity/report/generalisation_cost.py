@@ -2,10 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
 
 from discreet.anonymity.classes.cube import Cube
-from discreet.attacks.outcome import percent
+from discreet.anonymity.generalisation.lattice import LatticeSearch, search
+from discreet.anonymity.generalisation.levels import GeneralisationLevels
+from discreet.anonymity.report.default_hierarchies import column_levels
+from discreet.plots.style import percent
 from discreet.release.values import rendering
+
+SUPPRESSION = Fraction(1, 100)
+"""Share of the people that may be left out to reach a k."""
+AS_IT_IS, LEFT_OUT = "as it is", "left out"
 
 
 @dataclass(frozen=True)
@@ -14,7 +24,7 @@ class GeneralisationCost:
 
     Attributes:
         k: Number of people that each class must have.
-        levels: For each column the level in words, such as "decade"; "*" is a column without its values.
+        levels: For each column what its values become, by an example; None where no recoding reaches k.
         classes: Number of classes that are left.
         suppressed: Number of people whose rows are left out.
         loss: Share of the information of the columns that is lost, from 0 to 1.
@@ -27,11 +37,11 @@ class GeneralisationCost:
     loss: float
 
     def cells(self) -> list[tuple[str, str]]:
-        """Names and texts of the columns of a table, after k."""
+        """Names and texts of the lines of a table."""
         return [
             *((rendering.cell(name), rendering.cell(level)) for name, level in self.levels.items()),
-            ("classes", f"{self.classes:,}"),
-            ("left out", f"{self.suppressed:,}"),
+            ("classes left", f"{self.classes:,}"),
+            ("people left out", f"{self.suppressed:,}"),
             ("loss", percent(self.loss)),
         ]
 
@@ -39,6 +49,41 @@ class GeneralisationCost:
 def generalisation_costs(
     cube: Cube, hierarchies: Mapping[str, object] | None, sizes: Sequence[int]
 ) -> tuple[GeneralisationCost, ...]:
-    """The cost for each k that the people of the cube can reach; none where no search is possible."""
-    del cube, hierarchies, sizes
-    return ()
+    """The cost for each k that a recoding reaches."""
+    if not cube.total:
+        return ()
+    levels = column_levels(cube, hierarchies)
+    most = _largest_loss(cube)
+    found = []
+    for k in sizes:
+        result = search(cube, levels, k=k, suppression=SUPPRESSION)
+        if result.optimal is not None:
+            found.append(_cost(k, result, levels, most))
+    return tuple(found)
+
+
+def _cost(k: int, result: LatticeSearch, levels: Mapping[str, GeneralisationLevels], most: float) -> GeneralisationCost:
+    optimal = result.optimal or {}
+    texts = {name: _level_text(levels[name], level) for name, level in optimal.items()}
+    loss = float(result.value or 0) / most if most else 0.0
+    return GeneralisationCost(k, texts, result.classes or 0, result.suppressed or 0, min(1.0, round(loss, 9)))
+
+
+def _level_text(levels: GeneralisationLevels, level: int) -> str:
+    """A level by an example of what values become."""
+    if level == 0:
+        return AS_IT_IS
+    # sorted, because the order of the values is that of the engine
+    labels = sorted(label for label in levels.labels[level] if label is not None)
+    return LEFT_OUT if level == levels.height or not labels else labels[len(labels) // 2]
+
+
+def _largest_loss(cube: Cube) -> float:
+    """Bits that are lost where every value of every column is left out."""
+    total = 0.0
+    for name in cube.quasi:
+        counts = np.zeros(len(cube.values[name]), dtype=np.int64)
+        np.add.at(counts, cube.codes[name], cube.people)
+        counts = counts[counts > 0]
+        total += float((counts * np.log2(counts.sum() / counts)).sum())
+    return total

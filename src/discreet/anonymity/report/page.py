@@ -11,7 +11,7 @@ from discreet.anonymity.report.findings import (
     share_text,
     size_bins,
 )
-from discreet.attacks.outcome import percent
+from discreet.plots.style import percent
 from discreet.release.report.markup import Markup, code, element, join, paragraph, table, terms
 from discreet.release.report.style import STYLE
 from discreet.release.values import rendering
