@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.anonymity.classes.cube import Cube
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
@@ -24,11 +23,11 @@ from discreet.anonymity.generalisation.nodes import (
     suppress_by_values,
 )
 from discreet.anonymity.generalisation.rollup import Node, RollUp, base_rows, key_layout
-from discreet.anonymity.generalisation.sources import open_cube
+from discreet.anonymity.generalisation.sources import levels_of_column, open_cube
 from discreet.anonymity.generalisation.traversal import NodeStore, Traversal, number_of_nodes
 from discreet.anonymity.generalisation.value_distances import ValueDistribution, table_distribution
 from discreet.anonymity.owners import OwnerResult
-from discreet.errors import ParameterError, TypeMismatchError, public_class, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, rational, whole
 
 MOST_NODES = 1_000_000
@@ -37,15 +36,6 @@ CAUTION = (
     "The optimum depends on the data: who knows that it is the least loss can rule out tables (minimality attack, Wong "
     "et al. 2007), and can recover finer values (downcoding, Cohen 2022). A class of k people limits neither."
 )
-
-
-@runtime_checkable
-class LevelsOfValues(Protocol):
-    """A hierarchy, as far as the search needs it."""
-
-    def levels(self, values: pa.Array) -> GeneralisationLevels:
-        """The levels of distinct values."""
-        ...
 
 
 @public_class
@@ -229,7 +219,7 @@ def search(
     k, least, largest, share = _check(k, l, t, sensitive, suppression)
     check_loss(loss, queries)
     cube = open_cube(source, list(hierarchies), sensitive, person=person, table=table)
-    levels = [_levels(name, hierarchies[name], cube) for name in cube.quasi]
+    levels = [levels_of_column(name, hierarchies[name], cube) for name in cube.quasi]
     requirement = ClassRequirement(k, floor(share * cube.total), least, largest)
     distribution = None if sensitive is None else table_distribution(cube, sensitive, ordered=sensitive in ordered)
     metric = loss_metric(loss, cube, levels, queries)
@@ -340,23 +330,3 @@ def _check(
             instead='sensitive="disease"',
         )
     return whole(k, "k"), None if least is None else whole(least, "l"), largest, share
-
-
-def _levels(name: str, hierarchy: object, cube: Cube) -> GeneralisationLevels:
-    if isinstance(hierarchy, GeneralisationLevels):
-        levels = hierarchy
-    elif isinstance(hierarchy, LevelsOfValues):
-        levels = hierarchy.levels(cube.values[name])
-    else:
-        raise TypeMismatchError(
-            f"a hierarchy of type {type(hierarchy).__name__} for {name!r}",
-            because="a column is generalised by a hierarchy or by its levels",
-            instead=f'{{"{name}": dp.anonymity.hierarchies.digits()}}',
-        )
-    if any(len(codes) != len(cube.values[name]) for codes in levels.codes):
-        raise ParameterError(
-            f"the levels of {name!r}",
-            because="they have not one code for each distinct value",
-            instead=f'hierarchy.levels(cube.values["{name}"])',
-        )
-    return levels

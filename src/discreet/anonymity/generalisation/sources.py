@@ -1,14 +1,25 @@
-"""The cube that a search or a partition works on: given, or counted from a source by its engine."""
+"""The cube and the levels that a search or a partition works on: given, or counted from a source by its engine."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.anonymity.classes.cube import Cube, cube_of
+from discreet.anonymity.generalisation.levels import GeneralisationLevels
 from discreet.engines.exact_tables import COUNT, open_table
-from discreet.errors import NameNotFoundError, ParameterError, suggestion
+from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError, suggestion
+
+
+@runtime_checkable
+class LevelsOfValues(Protocol):
+    """A hierarchy, as far as the search needs it."""
+
+    def levels(self, values: pa.Array) -> GeneralisationLevels:
+        """The levels of distinct values."""
+        ...
 
 
 def open_cube(
@@ -62,3 +73,24 @@ def _select(cube: Cube, quasi: Sequence[str], sensitive: str | None, person: str
         values={name: cube.values[name] for name in names},
         codes={name: cube.codes[name] for name in names},
     )
+
+
+def levels_of_column(name: str, hierarchy: object, cube: Cube) -> GeneralisationLevels:
+    """The levels of the distinct values of a column, from its hierarchy or as they are given."""
+    if isinstance(hierarchy, GeneralisationLevels):
+        levels = hierarchy
+    elif isinstance(hierarchy, LevelsOfValues):
+        levels = hierarchy.levels(cube.values[name])
+    else:
+        raise TypeMismatchError(
+            f"a hierarchy of type {type(hierarchy).__name__} for {name!r}",
+            because="a column is generalised by a hierarchy or by its levels",
+            instead=f'{{"{name}": dp.anonymity.hierarchies.digits()}}',
+        )
+    if any(len(codes) != len(cube.values[name]) for codes in levels.codes):
+        raise ParameterError(
+            f"the levels of {name!r}",
+            because="they have not one code for each distinct value",
+            instead=f'hierarchy.levels(cube.values["{name}"])',
+        )
+    return levels
