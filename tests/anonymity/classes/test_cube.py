@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 
+import discreet as dp
 from discreet.anonymity.classes.cube import cube_of
 
 
@@ -26,3 +27,23 @@ def test_rows_without_a_person_are_persons_of_their_own():
     cube = cube_of(table, ["age"], people="n", person="who")
     assert cube.total == 4
     assert cube.codes["age"].tolist() == [0, 0, 0, 0]
+
+
+def test_a_cube_of_a_source_counts_people_in_its_engine():
+    table = pa.table({"age": [30, 30, None], "sex": ["f", "f", "m"], "who": [1, 2, 3]})
+    found = dp.anonymity.cube(table, ["age"], ["sex"], person="who")
+    assert (found.quasi, found.sensitive, found.total) == (("age",), ("sex",), 3)
+    assert found.persons is None
+    rows = {
+        (found.values["age"][a].as_py(), found.values["sex"][s].as_py()): n
+        for a, s, n in zip(found.codes["age"].tolist(), found.codes["sex"].tolist(), found.people.tolist(), strict=True)
+    }
+    assert rows == {(30, "f"): 2, (None, "m"): 1}
+
+
+def test_a_cube_of_a_source_has_persons_where_somebody_has_several_rows():
+    table = pa.table({"age": [30, 40, 40, 50], "who": ["a", "a", "b", None]})
+    found = dp.anonymity.cube(table, ["age"], person="who")
+    assert found.persons is not None
+    assert found.total == 3
+    assert sorted(set(found.persons.tolist())) == [0, 1, 2]

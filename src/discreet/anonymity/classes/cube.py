@@ -12,6 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.anonymity.classes.base_groups import read_groups
+from discreet.engines.exact_tables import open_table
+from discreet.errors import short_traceback
+
 Codes = NDArray[np.int64]
 
 
@@ -41,6 +45,49 @@ class Cube:
         if self.persons is None:
             return int(self.people.sum())
         return int(self.persons.max(initial=-1)) + 1
+
+
+@short_traceback
+def cube(
+    source: object,
+    quasi: Sequence[str],
+    sensitive: Sequence[str] = (),
+    *,
+    person: str | None = None,
+    table: str | None = None,
+    memory_limit: str | None = None,
+) -> Cube:
+    """Count the people of a source by quasi-identifiers and sensitive values, with one GROUP BY in its engine.
+
+    Args:
+        source: Whatever `dp.protect` takes.
+        quasi: Names of the quasi-identifiers.
+        sensitive: Names of the sensitive columns. Default: none.
+        person: Column that names the person of a row; a row without one is a person of its own. Default: each row is
+            a person. The cube has persons only where one of them has several rows.
+        table: Name of the table, where the source is a database.
+        memory_limit: Memory of the engine, such as "4GB". Default: the engine's own.
+
+    Returns:
+        The cube.
+
+    Raises:
+        NameNotFoundError: If the source does not have a column.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> found = dp.anonymity.cube(pa.table({"age": [30, 30, 40]}), ["age"])
+        >>> sorted(found.people.tolist()), found.total
+        ([1, 2], 3)
+    """
+    with open_table(source, table=table, memory_limit=memory_limit) as rows:
+        groups = read_groups(rows, [*quasi, *sensitive], person)
+    codes = {name: each.astype(np.int64) for name, each in groups.codes.items()}
+    persons = groups.people.persons
+    if persons is not None:
+        _, persons = np.unique(persons, return_inverse=True)
+    return Cube(tuple(quasi), tuple(sensitive), groups.values, codes, groups.people.counts, persons)
 
 
 def cube_of(

@@ -1,0 +1,311 @@
+"""How anonymous is this file: k, l, t, class sizes and re-identification risks from one GROUP BY, in exact integers.
+
+Definitions: k by Sweeney (2002), l by Machanavajjhala et al. (2007), t by Li et al. (2007), prosecutor, journalist and
+marketer risk by Dankar and El Emam (2010). None of them limits what a release reveals together with other releases or
+background knowledge.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.anonymity.classes.base_groups import BaseGroups, read_groups
+from discreet.anonymity.classes.class_table import ClassTable, class_table, weighted_runs
+from discreet.anonymity.classes.closeness import closeness_of
+from discreet.anonymity.classes.column_risk import ColumnRisk, column_risks
+from discreet.anonymity.classes.diversity import Diversity, diversity_of
+from discreet.anonymity.classes.journalist import JournalistRisk, journalist_risk
+from discreet.anonymity.classes.keys import runs, sum_of_ratios
+from discreet.anonymity.classes.sensitive_table import sensitive_table
+from discreet.anonymity.classes.weights import WeightedClasses, weighted_classes
+from discreet.anonymity.owners import OwnerResult
+from discreet.engines.exact_tables import ExactTable, open_table
+from discreet.errors import ParameterError, public_class, short_traceback
+from discreet.exact.numbers import rational, whole
+
+NULL_POLICIES = ("value", "wildcard", "exclude")
+
+
+@public_class
+@dataclass(frozen=True, repr=False)
+class ProsecutorRisk(OwnerResult):
+    """Risk of people whom the attacker knows to be in the file: 1 / (people in the class).
+
+    Where a person has several classes, their risk is the largest.
+
+    Attributes:
+        highest: Largest risk of a person, 1 / k.
+        average: Mean risk over people.
+        threshold: The threshold that people are counted above.
+        people_above: Number of people whose risk is above the threshold.
+        share_above: Their share of all people.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> dp.anonymity.measure(pa.table({"age": [30, 30, 40]}), ["age"]).prosecutor.average
+        Fraction(2, 3)
+    """
+
+    kind = "prosecutor risk"
+    highest: Fraction
+    average: Fraction
+    threshold: Fraction
+    people_above: int
+    share_above: Fraction
+
+    def _lines(self) -> list[str]:
+        return [
+            f"highest {float(self.highest):.2%}, average {float(self.average):.2%}",
+            f"{self.people_above:,} people above {float(self.threshold):.2%} ({float(self.share_above):.2%})",
+        ]
+
+
+@public_class
+@dataclass(frozen=True, repr=False)
+class AnonymityMeasures(OwnerResult):
+    """Exact measures of anonymity of a table for a set of quasi-identifiers; made by `dp.anonymity.measure`.
+
+    Attributes:
+        quasi: Names of the quasi-identifiers.
+        nulls: What a missing cell is: "value", "wildcard" or "exclude".
+        rows: Number of rows of the table.
+        excluded: Number of rows left out because a quasi-identifier is missing.
+        people: Number of people in the rows that were measured.
+        classes: Number of classes, the distinct combinations of quasi-identifiers.
+        pairs: Number of pairs of a person and a class of theirs; equals `people` where each person has one row.
+        k: Least number of people in a class; 0 for a table without rows.
+        class_sizes: Pairs of a size and the number of classes of that size, ascending.
+        unique_people: Number of people who have a class of their own.
+        prosecutor: Risk of people whom the attacker knows to be in the file.
+        marketer: Share of pairs that an attacker identifies who matches everyone, in expectation.
+        journalist: Risk against a population table; None without one.
+        diversity: l-diversity of each sensitive column.
+        closeness: t of each sensitive column: the largest distance of a class from the table.
+        columns: Uniqueness and selectivity of each quasi-identifier alone.
+        weights: Classes by sampling weights; None without weights.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> table = pa.table({"age": [30, 30, 40], "disease": ["flu", "cold", "flu"]})
+        >>> print(dp.anonymity.measure(table, ["age"], sensitive=["disease"]))
+        anonymity
+          3 people in 2 classes of age; missing cells: value
+          k 1; 1 people have a class of their own (33.33%)
+          prosecutor risk: highest 100.00%, average 66.67%
+          prosecutor risk: 3 people above 20.00% (100.00%)
+          marketer risk: 66.67%
+          disease: distinct l 1, entropy l 1.00
+          disease: recursive (3, 2)-diversity does not hold
+          disease: t 0.3333
+        For the owners of the data only: these are exact figures about people, not differentially private.
+    """
+
+    kind = "anonymity"
+    quasi: tuple[str, ...]
+    nulls: str
+    rows: int
+    excluded: int
+    people: int
+    classes: int
+    pairs: int
+    k: int
+    class_sizes: tuple[tuple[int, int], ...]
+    unique_people: int
+    prosecutor: ProsecutorRisk
+    marketer: Fraction
+    journalist: JournalistRisk | None
+    diversity: Mapping[str, Diversity] = field(default_factory=dict)
+    closeness: Mapping[str, Fraction] = field(default_factory=dict)
+    columns: Mapping[str, ColumnRisk] = field(default_factory=dict)
+    weights: WeightedClasses | None = None
+
+    @property
+    def uniqueness(self) -> Fraction:
+        """Share of people who have a class of their own."""
+        return Fraction(self.unique_people, max(self.people, 1))
+
+    def _lines(self) -> list[str]:
+        lines = [
+            f"{self.people:,} people in {self.classes:,} classes of {', '.join(self.quasi)}; "
+            f"missing cells: {self.nulls}" + (f" ({self.excluded:,} rows left out)" if self.excluded else ""),
+            f"k {self.k}; {self.unique_people:,} people have a class of their own ({float(self.uniqueness):.2%})",
+            *_titled("prosecutor risk", self.prosecutor),
+            f"marketer risk: {float(self.marketer):.2%}",
+            *_titled("journalist risk", self.journalist),
+            *_titled("sampling weights", self.weights),
+        ]
+        for name, diversity in self.diversity.items():
+            lines += [*_titled(name, diversity), f"{name}: t {float(self.closeness[name]):.4f}"]
+        return lines
+
+
+def _titled(title: str, part: OwnerResult | None) -> list[str]:
+    return [] if part is None else [f"{title}: {line}" for line in part._lines()]  # noqa: SLF001 - results in results
+
+
+@short_traceback
+def measure(
+    source: object,
+    quasi: Sequence[str],
+    *,
+    sensitive: Sequence[str] = (),
+    ordered: Sequence[str] = (),
+    person: str | None = None,
+    nulls: str = "value",
+    weight: str | None = None,
+    population: object = None,
+    table: str | None = None,
+    l: int = 2,  # noqa: E741 - the field's letter
+    c: object = 3,
+    threshold: object = Fraction(1, 5),
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> AnonymityMeasures:
+    """Measure k, l, t, class sizes and re-identification risks of a table for a set of quasi-identifiers.
+
+    People are counted, not rows: a person with several rows belongs to every class that one of them falls in. One
+    GROUP BY runs in the engine that holds the rows; everything else is exact integer arithmetic over its groups.
+
+    Args:
+        source: Whatever `dp.protect` takes.
+        quasi: Names of the columns that an attacker may know.
+        sensitive: Names of the columns that an attacker may learn. Default: none.
+        ordered: Those of `sensitive` whose values are ordered, for t. Default: none, all values are equally distant.
+        person: Column that names the person of a row; a row without one is a person of its own. Default: each row is
+            a person.
+        nulls: "value" (default): a missing cell is a value of its own. "wildcard": it agrees with every value.
+            "exclude": rows with a missing quasi-identifier are left out and counted.
+        weight: Column of sampling weights, the number of people of the population that a row stands for. Default: none.
+        population: Source with the same quasi-identifiers of everyone in the population, or a pair of a source and
+            the name of its table. Persons are counted there if it has the column `person`. Default: none.
+        table: Name of the table, where the source is a database.
+        l: The l of recursive (c, l)-diversity. Default 2.
+        c: The c of recursive (c, l)-diversity. Default 3.
+        threshold: Prosecutor risk above which people are counted. Default 1/5.
+        memory_limit: Memory of the engine, such as "4GB". Default: the engine's own.
+        threads: Number of threads of the engine. Default: the engine's own.
+
+    Returns:
+        The measures, for the owners of the data.
+
+    Raises:
+        ParameterError: If an argument is out of its range.
+        NameNotFoundError: If the source does not have a column.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> people = pa.table({"zip": ["10115", "10115", "10117"], "sex": ["f", "f", "m"]})
+        >>> found = dp.anonymity.measure(people, ["zip", "sex"])
+        >>> found.k, found.class_sizes, found.marketer
+        (1, ((1, 1), (2, 1)), Fraction(2, 3))
+    """
+    quasi, sensitive = names_of(quasi, "quasi"), names_of(sensitive, "sensitive", least=0)
+    ordered = _require_ordered(names_of(ordered, "ordered", least=0), sensitive)
+    limits = rational(threshold, "threshold"), whole(l, "l"), rational(c, "c")
+    _require_policy(nulls, population)
+    with open_table(source, table=table, memory_limit=memory_limit, threads=threads) as rows:
+        groups = read_groups(rows, [*quasi, *sensitive, *([weight] if weight else [])], person)
+    everyone = _open_population(population, memory_limit, threads)
+    with everyone as other:
+        return _measure(groups, quasi, sensitive, ordered, nulls, limits, weight, other, person)
+
+
+def _open_population(population: Any, memory_limit: str | None, threads: int | None) -> Any:
+    if population is None:
+        return nullcontext()
+    source, table = population if isinstance(population, tuple) else (population, None)
+    return open_table(source, table=table, memory_limit=memory_limit, threads=threads)
+
+
+def _measure(
+    groups: BaseGroups,
+    quasi: tuple[str, ...],
+    sensitive: tuple[str, ...],
+    ordered: tuple[str, ...],
+    nulls: str,
+    limits: tuple[Fraction, int, Fraction],
+    weight: str | None,
+    population: ExactTable | None,
+    person: str | None,
+) -> AnonymityMeasures:
+    threshold, l, c = limits  # noqa: E741 - the field's letter
+    rows, are_wildcards = int(groups.rows.sum()), nulls == "wildcard"
+    if nulls == "exclude" and (left := groups.has_null(quasi)).any():
+        groups = groups.take(~left)
+    classes = class_table(groups, quasi, are_wildcards=are_wildcards)
+    tables = {name: sensitive_table(groups, quasi, name, are_wildcards=are_wildcards) for name in sensitive}
+    sizes, number = runs(np.sort(classes.sizes))
+    own_sizes, own = weighted_runs(classes.sizes, classes.own)
+    return AnonymityMeasures(
+        quasi=quasi,
+        nulls=nulls,
+        rows=rows,
+        excluded=rows - int(groups.rows.sum()),
+        people=classes.people,
+        classes=len(classes.keys),
+        pairs=classes.pairs,
+        k=int(sizes[0]) if len(sizes) else 0,
+        class_sizes=tuple(zip(sizes.tolist(), number.tolist(), strict=True)),
+        unique_people=classes.alone,
+        prosecutor=_prosecutor(classes, threshold),
+        marketer=sum_of_ratios(own.tolist(), own_sizes.tolist()) / max(classes.pairs, 1),
+        journalist=None if population is None else journalist_risk(groups, classes, population, quasi, person),
+        diversity={name: diversity_of(each, l, c) for name, each in tables.items()},
+        closeness={name: closeness_of(each, is_ordered=name in ordered) for name, each in tables.items()},
+        columns=column_risks(groups, quasi, classes.people, are_wildcards=are_wildcards),
+        weights=weighted_classes(groups, groups.keys(quasi), weight) if weight else None,
+    )
+
+
+def _prosecutor(classes: ClassTable, threshold: Fraction) -> ProsecutorRisk:
+    sizes, people = classes.people_by_size
+    everyone = max(classes.people, 1)
+    # 1 / size > threshold in integers; no class is as large as 2^62
+    largest = min((threshold.denominator - 1) // threshold.numerator, 2**62) if threshold > 0 else 2**62
+    above = int(people[sizes <= largest].sum())
+    return ProsecutorRisk(
+        highest=Fraction(1, int(sizes[0])) if len(sizes) else Fraction(0),
+        average=sum_of_ratios(people.tolist(), sizes.tolist()) / everyone,
+        threshold=threshold,
+        people_above=above,
+        share_above=Fraction(above, everyone),
+    )
+
+
+def names_of(names: object, word: str, *, least: int = 1) -> tuple[str, ...]:
+    """Distinct names of columns; a lone text is not a list."""
+    found: tuple[object, ...] = tuple(names) if isinstance(names, list | tuple) else ()
+    texts = tuple(name for name in found if isinstance(name, str))
+    if not isinstance(names, list | tuple) or len(texts) < least or len(set(texts)) != len(found):
+        raise ParameterError(
+            f"{word}={names!r}", because="columns are given as a list of distinct names", instead=f'{word}=["zip"]'
+        )
+    return texts
+
+
+def _require_ordered(ordered: tuple[str, ...], sensitive: tuple[str, ...]) -> tuple[str, ...]:
+    if others := [name for name in ordered if name not in sensitive]:
+        raise ParameterError(
+            f"ordered={list(ordered)!r}",
+            because="only sensitive columns have a distance",
+            instead=f"sensitive={[*sensitive, *others]!r}, ordered={list(ordered)!r}",
+        )
+    return ordered
+
+
+def _require_policy(nulls: str, population: object) -> None:
+    if nulls not in NULL_POLICIES:
+        raise ParameterError(f"nulls={nulls!r}", because="there are three policies", instead='nulls="value"')
+    if nulls == "wildcard" and population is not None:
+        raise ParameterError(
+            'nulls="wildcard" with a population',
+            because="classes of a population are matched by their values",
+            instead='nulls="value"',
+        )
