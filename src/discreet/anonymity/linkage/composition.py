@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import plots
+from discreet.anonymity.linkage.persons import has_value, people_of
 from discreet.anonymity.linkage.worked_releases import HOSPITALS, QUASI, SENSITIVE, TARGET
 from discreet.anonymity.owners import OwnerResult
 from discreet.attacks.outcome import pluralize
@@ -344,9 +345,8 @@ def intersect_everyone(
     ends = np.cumsum([table.num_rows for table in tables])[:-1]
     persons = np.split(encode([table[person] for table in tables], person), ends)
     values = np.split(encode([table[sensitive] for table in tables], sensitive), ends)
-    pairs = [
-        _possible_values(*each) for each in zip(_without_nulls(tables, person), persons, values, codes, strict=True)
-    ]
+    is_known = [has_value(table[person]) for table in tables]
+    pairs = [_possible_values(*each) for each in zip(is_known, persons, values, codes, strict=True)]
     return _count_people(sensitive, list(releases), pairs)
 
 
@@ -375,7 +375,7 @@ def _candidates(
     fits = np.ones(table.num_rows, dtype=np.bool_)
     for column, cell in cells.items():
         fits &= _compatible(table[column], cell, nulls)
-    people = _people(table, person)
+    people = people_of(table, person)
     *_, (codes,) = classes([table], quasi)
     class_sizes = np.unique(np.unique(np.stack([codes, people]), axis=1)[0], return_counts=True)[1]
     pairs = set(zip(people[fits].tolist(), table[sensitive].filter(pa.array(fits)).to_pylist(), strict=True))
@@ -395,20 +395,6 @@ def _compatible(column: pa.ChunkedArray, cell: Any, nulls: Nulls) -> np.ndarray[
     missing = nulls == "wildcard" or (nulls == "value" and None in wanted)
     cells = [None if part is None or part != part else part for part in column.to_pylist()]  # noqa: PLR0124 - NaN
     return np.array([missing if part is None else part in wanted for part in cells], dtype=np.bool_)
-
-
-def _people(table: pa.Table, person: str | None) -> Codes:
-    """The code of the person of each row; a row without a person is a person of its own."""
-    if person is None:
-        return np.arange(table.num_rows)
-    codes = encode([table[person]], person)
-    missing = np.flatnonzero(~_without_nulls([table], person)[0])
-    codes[missing] = table.num_rows + missing
-    return codes
-
-
-def _without_nulls(tables: Sequence[pa.Table], person: str) -> list[np.ndarray[Any, np.dtype[np.bool_]]]:
-    return [table[person].is_valid().to_numpy() for table in tables]
 
 
 def _possible_values(
