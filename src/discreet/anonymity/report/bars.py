@@ -40,7 +40,6 @@ def _bar(bar: Bar, place: int) -> Markup:
     middle = _TOP + _LINE * place + _LINE / 2
     length = round(min(1.0, max(0.0, bar.length)) * (_WIDTH - _LEFT - _RIGHT), 1)
     label = bar.label if len(bar.label) <= _LONGEST_LABEL else f"{bar.label[: _LONGEST_LABEL - 1]}…"
-    # the colour is that of the text: a rectangle has no style of its own in the report of releases
-    shape = element("rect", x=_LEFT, y=middle - 7, width=length, height=14, fill="currentColor", fill_opacity="0.65")
+    shape = element("rect", x=_LEFT, y=middle - 7, width=length, height=14)
     text = element("text", label, x=_LEFT - 8, y=middle + 4, text_anchor="end")
     return Markup(text + shape + element("text", bar.note, x=_LEFT + length + 6, y=middle + 4))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from discreet.anonymity.report.findings import SIZE_BINS, RiskFindings, share_text, size_bins
+from discreet.anonymity.report.findings import RiskFindings, share_text, size_bins
 from discreet.plots.bars import bars
 from discreet.plots.style import percent, pluralize
 from discreet.release.values import rendering
@@ -25,10 +25,10 @@ def class_sizes(findings: RiskFindings) -> "Figure":
         names,
         people,
         [pluralize(number, "person", "people") for number in people],
-        title=f"How many people share a class of {_columns(findings.quasi)}: k = {counts.k:,}",
-        label="people in classes of that size",
-        exposed=[name in _small_bins() for name in names],
-        legend=(f"class of fewer than {_SMALL}", "others"),
+        title=f"How many people have the same {_columns(findings.quasi)}: k = {counts.k:,}",
+        label="people, by the number who share their values",
+        exposed=[_first(name) < _SMALL for name in names],
+        legend=(f"fewer than {_SMALL} people", "others"),
     )
 
 
@@ -64,9 +64,9 @@ def all_figures(findings: RiskFindings) -> "dict[str, Figure]":
     return drawn | ({"generalisation-cost": generalisation_cost(findings)} if findings.costs else {})
 
 
-def _small_bins() -> set[str]:
-    sizes = [(size, 1) for size in SIZE_BINS if size < _SMALL]
-    return {name for name, _, _ in size_bins(sizes)}
+def _first(name: str) -> int:
+    """The smallest size of a bin, from its name."""
+    return int(name.split(maxsplit=1)[0].replace(",", "")) if name[:1].isdigit() else 0
 
 
 def _columns(names: Iterable[str]) -> str:

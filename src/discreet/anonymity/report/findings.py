@@ -13,6 +13,8 @@ from discreet.release.values import rendering
 
 SIZE_BINS = (1, 2, 3, 5, 10, 50, 100, 1_000, 10_000)
 """The first size of each bin of class sizes."""
+MOST_SIZES = 12
+"""Up to this size each has a line of its own."""
 NULLS = {
     "value": "a missing cell counts as a value",
     "wildcard": "a missing cell matches every value",
@@ -82,8 +84,10 @@ def sections(findings: RiskFindings) -> tuple[Finding, ...]:
 
 
 def size_bins(sizes: Iterable[tuple[int, int]]) -> list[tuple[str, int, int]]:
-    """Class sizes in bins: a name, the number of classes and the number of people; no bin is empty."""
+    """Class sizes, in bins where they are many: a name, the number of classes and of people; no bin is empty."""
     pairs, found = list(sizes), []
+    if max((size for size, _ in pairs), default=0) <= MOST_SIZES:
+        return [(f"{size:,}", number, size * number) for size, number in pairs]
     for place, first in enumerate(SIZE_BINS):
         after = SIZE_BINS[place + 1] if place + 1 < len(SIZE_BINS) else None
         inside = [(size, number) for size, number in pairs if size >= first and (after is None or size < after)]
@@ -140,6 +144,8 @@ def _excluded(findings: RiskFindings) -> str:
 
 def _learned(found: SensitiveExposure) -> str:
     name = rendering.cell(found.name)
+    if not found.people:
+        return f"{name} is not learned with certainty: the least diverse class has l = {found.least}."
     return (
         f"{name} is learned for {_people(found.people)}: their class has one value of it. "
         f"{found.sharing:,} of them are not alone in the class. The least diverse class has l = {found.least}."

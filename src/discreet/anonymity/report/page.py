@@ -140,8 +140,9 @@ def _worked(tables: tuple[WorkedTable, ...], level: str) -> Markup:
         element(
             "section",
             element(level, each.name[:1].upper() + each.name[1:]),
-            table(each.name, each.head, each.rows, each.text_columns, class_="numbers"),
-            terms(each.sentences()),
+            # cells of a worked table are examples, and none of them is the heading of its row
+            table(each.holds, each.head, each.rows, 0, class_="worked"),
+            terms(each.sentences()[1:]),
         )
         for each in tables
     )

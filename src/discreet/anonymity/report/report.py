@@ -96,7 +96,7 @@ class RiskReport(OwnerResult):
         figures = self.plots()
         paths = [place / f"risk-{name}.svg" for name in figures]
         for path, figure in zip(paths, figures.values(), strict=True):
-            figure.savefig(path)
+            figure.savefig(path, metadata={"Date": None})
         return paths
 
     def to_html(self) -> str:

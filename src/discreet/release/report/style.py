@@ -33,6 +33,8 @@ nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;padding:0;
 table{border-collapse:collapse;width:100%}
 .numbers{width:auto;min-width:min(100%,26rem)}
 caption{text-align:left;font-size:.9rem;padding:.2rem 0}
+.worked{width:auto}
+@media screen{.scroll+.scroll{margin-top:.8rem}}
 th,td{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line)}
 thead th{border-bottom:2px solid var(--soft)}
 .numbers td,.numbers thead th{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
@@ -47,7 +49,7 @@ svg text{font-size:12px;fill:var(--ink)}
 svg .tick{font-size:11px;fill:var(--soft)}
 svg .grid{stroke:var(--line)}
 svg .whisker{stroke:var(--ink);stroke-width:1.6;fill:none}
-svg circle{fill:var(--mark)}
+svg circle,svg rect{fill:var(--mark)}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:.4rem 0}
 dt{color:var(--soft);grid-column:1}
 dd{margin:0;grid-column:2;overflow-wrap:anywhere}
