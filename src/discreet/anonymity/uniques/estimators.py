@@ -77,7 +77,7 @@ class PopulationEstimate(OwnerResult):
         method: "pitman", "zayatz" or "snb".
         uniques: Estimated number of population uniques, or None where the estimator has no solution.
         note: Why there is no number, or what limits it; may be empty.
-        parameters: Fitted parameters by name.
+        parameters: Fitted parameters by name. Of Pitman also `limit`: the formula for large populations, as ARX has it.
 
     Example:
         >>> import discreet as dp
@@ -135,8 +135,9 @@ def estimate_pitman(sample: SampleHistogram) -> PopulationEstimate:
     alpha = _best_alpha(sample)
     theta = _theta_of(alpha, sample)
     uniques = pitman_uniques(theta, alpha, sample.population)
+    limit = math.exp(float(log_gamma_difference(theta + alpha, 1 - alpha))) * sample.population**alpha
     note = AT_BOUNDARY if alpha == 0 else ""
-    return PopulationEstimate("pitman", uniques, note, (("alpha", alpha), ("theta", theta)))
+    return PopulationEstimate("pitman", uniques, note, (("alpha", alpha), ("theta", theta), ("limit", limit)))
 
 
 def pitman_uniques(theta: float, alpha: float, people: int) -> float:

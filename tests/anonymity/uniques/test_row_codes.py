@@ -1,0 +1,59 @@
+"""Rows as codes: alike in value, alike in code, over blocks, nulls and persons."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.anonymity.uniques import row_codes
+from discreet.anonymity.uniques.row_codes import quasi_columns, read_rows
+
+
+def blocks_of(table, length):
+    """Groups as an engine gives them, in small batches."""
+    return iter(table.to_batches(max_chunksize=length))
+
+
+@pytest.mark.parametrize("block", [1, 7, 1 << 20])
+def test_codes_are_the_same_over_any_number_of_blocks(block, monkeypatch):
+    monkeypatch.setattr(row_codes, "_BLOCK", block)
+    rng = dp.testing.generator(2100)
+    cells = [None if v == 0 else f"value {v}" for v in rng.integers(0, 30, 200)]
+    numbers = rng.integers(-5, 400, 200)
+    encoders = [row_codes._Encoder(), row_codes._Encoder()]
+    for batch in row_codes._blocks(blocks_of(pa.table({"a": cells, "b": numbers}), 3)):
+        for encoder, name in zip(encoders, "ab", strict=True):
+            encoder.add(batch[name], np.arange(batch.num_rows))
+    for encoder, values in zip(encoders, (cells, numbers.tolist()), strict=True):
+        codes = encoder.codes()
+        assert len({*zip(values, codes.tolist(), strict=True)}) == len(set(values)) == encoder.size
+        assert codes.max() < encoder.size
+    assert encoders[0].size <= 30
+
+
+def test_codes_have_the_smallest_type():
+    rows = read_rows(pa.table({"a": [1, 2, 3], "b": ["x", "y", None]}), ["a", "b"], person=None, table=None)
+    assert [column.dtype for column in rows.columns] == [np.uint8, np.uint8]
+    assert (rows.sizes, rows.people, rows.persons, len(rows)) == ((3, 3), 3, None, 3)
+
+
+def test_a_row_that_several_people_have_stands_twice():
+    rows = read_rows(pa.table({"a": [1, 1, 1, 1, 2]}), ["a"], person=None, table=None)
+    assert sorted(rows.columns[0].tolist()) in ([0, 0, 1], [0, 1, 1])
+    assert rows.people == 5
+
+
+def test_persons_with_one_row_each_are_not_read_and_others_are_numbered():
+    table = pa.table({"a": [1, 1, 2, 2], "who": ["x", "y", "z", None]})
+    assert read_rows(table, ["a"], person="who", table=None).persons is None
+    table = pa.table({"a": [1, 1, 2, 2, 2], "who": ["x", "x", "x", None, None]})
+    rows = read_rows(table, ["a"], person="who", table=None)
+    assert rows.people == 3
+    assert sorted(rows.persons.tolist()) == [0, 0, 1, 2]
+
+
+def test_quasi_identifiers_are_a_list_of_different_names():
+    assert quasi_columns(["a", "b"]) == ("a", "b")
+    for wrong in ("a", [], ["a", "a"]):
+        with pytest.raises(dp.errors.ParameterError):
+            quasi_columns(wrong)
