@@ -150,7 +150,7 @@ def generalise(
     Columns that are not named are left out; so is the column of persons. Rows are sorted by the columns of the result.
 
     Args:
-        source: Whatever `dp.protect` takes: a path, a table in memory, or a database with `table`.
+        source: A source as `dp.protect` takes it: a path, a table in memory, or a database with `table`.
         recoding: For each column of the result `(hierarchy, level)`, 0 for a quasi-identifier that stays as it is, or
             None for a column that stays as it is and is not a quasi-identifier.
         top: For some columns a value; larger ones are clipped to it before they are generalised. Default: none.
