@@ -26,3 +26,8 @@ def test_classes_are_numbered_by_all_columns():
     assert len(set(found.tolist())) == 3
     assert found[0] == found[2]
     assert recode_people.classes_of([], 2).tolist() == [0, 0]
+
+
+def test_many_wide_columns_do_not_overflow():
+    wide = [np.array([0, 2**40, 0, 5]), np.array([3, 2**40, 3, 2**39])] * 3
+    assert recode_people.classes_of(wide, 4).tolist() == [0, 2, 0, 1]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from discreet.anonymity.generalisation import file_writer
@@ -255,8 +256,19 @@ def _rows(
     rules: Sequence[ColumnRule], columns: Sequence[CodedColumn], chosen: NDArray[np.bool_], counts: NDArray[np.int64]
 ) -> pa.Table:
     """The rows of the chosen groups, sorted by all columns."""
-    names = [rule.name for rule in rules]
-    arrays = [column.values.take(pa.array(column.codes[chosen])) for column in columns]
-    groups = pa.Table.from_arrays(arrays, names)
-    order = pa.compute.sort_indices(groups, [(name, "ascending") for name in names]).to_numpy()
-    return groups.take(pa.array(np.repeat(order, counts[order])))
+    sorted_columns = [_sort_values(column.values, column.codes[chosen]) for column in columns]
+    rows = classes_of([column.codes for column in sorted_columns], len(counts))
+    first, total = np.zeros((2, int(rows.max(initial=-1)) + 1), dtype=np.int64)
+    first[rows] = np.arange(len(rows))
+    np.add.at(total, rows, counts)
+    places = np.repeat(first, total)
+    arrays = [column.values.take(pa.array(column.codes[places])) for column in sorted_columns]
+    return pa.Table.from_arrays(arrays, [rule.name for rule in rules])
+
+
+def _sort_values(values: pa.Array, codes: NDArray[np.int64]) -> CodedColumn:
+    """The column with codes in the order of its values; a null is last."""
+    order = pc.sort_indices(values).to_numpy().astype(np.int64)
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    return CodedColumn(ranks[codes], values.take(pa.array(order)))

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from discreet.anonymity.classes.cube import Codes
 
+_WIDEST = 2**62
+
 
 @dataclass(frozen=True)
 class RowGroups:
@@ -53,9 +55,18 @@ def row_groups(counts: pa.ChunkedArray, persons: pa.ChunkedArray | None) -> RowG
 
 
 def classes_of(columns: Sequence[Codes], size: int) -> Codes:
-    """The class of each group: alike in all columns, alike in number."""
-    found = np.zeros(size, dtype=np.int64)
+    """The class of each group: alike in all columns, alike in number. Classes are numbered in the order of codes."""
+    found, most = np.zeros(size, dtype=np.int64), 1
     for codes in columns:
-        # a class and a code are both below the number of groups, so that their pair fits 64 bits
-        _, found = np.unique(found * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)
+        width = int(codes.max(initial=0)) + 1
+        if most * width >= _WIDEST:
+            # a class and a code are both below the number of groups, so that their pair fits 64 bits
+            found = _renumber(found)
+            most = int(found.max(initial=0)) + 1
+        found, most = found * width + codes, most * width
+    return _renumber(found)
+
+
+def _renumber(keys: Codes) -> Codes:
+    _, found = np.unique(keys, return_inverse=True)
     return found.astype(np.int64)

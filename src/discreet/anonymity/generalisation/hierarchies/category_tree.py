@@ -99,16 +99,16 @@ def hierarchy_of(rows: Iterable[object], name: str) -> CategoryHierarchy:
         cells = _cells(row, name, number)
         width = len(cells) if width is None else width
         if len(cells) != width:
-            raise _refused(name, number, f"rows have {width} cells and this one has {len(cells)}")
+            raise _bad_row(name, number, f"rows have {width} cells and this one has {len(cells)}")
         if found.setdefault(cells[0], cells[1:]) != cells[1:]:
-            raise _refused(name, number, f"{cells[0]!r} has other parents in an earlier row")
+            raise _bad_row(name, number, f"{cells[0]!r} has other parents in an earlier row")
     if not found:
         raise ParameterError(f"a hierarchy from {name}", because="it has no row", instead=_EXAMPLE)
     levels = list(zip(*found.values(), strict=True)) if width and width > 1 else []
     # a file ends with the level of everything, or leaves it out: both are the same hierarchy
     while levels and set(levels[-1]) == {EVERYTHING}:
         levels.pop()
-    _require_nested([tuple(found), *levels], name)
+    _require_one_parent([tuple(found), *levels], name)
     return CategoryHierarchy(tuple(found), tuple(levels))
 
 
@@ -135,14 +135,14 @@ def _paths(tree: object, parents: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 def _cells(row: object, name: str, number: int) -> tuple[str, ...]:
     if isinstance(row, str | bytes) or not isinstance(row, Iterable):
-        raise _refused(name, number, "a row is a list of a value and its parents")
+        raise _bad_row(name, number, "a row is a list of a value and its parents")
     cells = tuple(row)
     if not cells or not all(isinstance(cell, str) for cell in cells):
-        raise _refused(name, number, "a row is a list of texts")
+        raise _bad_row(name, number, "a row is a list of texts")
     return cells
 
 
-def _require_nested(levels: Sequence[tuple[str, ...]], name: str) -> None:
+def _require_one_parent(levels: Sequence[tuple[str, ...]], name: str) -> None:
     for number, (fine, coarse) in enumerate(pairwise(levels)):
         parents: dict[str, str] = {}
         for child, parent in zip(fine, coarse, strict=True):
@@ -201,7 +201,7 @@ def read_rows(text: str, name: str, *, delimiter: str, quote: str) -> list[list[
         ) from None
 
 
-def _refused(name: str, number: int, because: str) -> ParameterError:
+def _bad_row(name: str, number: int, because: str) -> ParameterError:
     return ParameterError(
         f"row {number} of {name}", because=because, instead='rows such as ["Berlin", "Germany", "Europe"]'
     )

@@ -59,7 +59,7 @@ class IntervalHierarchy(ValueHierarchy):
 
     def _level(self, cells: Cells, width: Fraction, inner: Cells, high: Cells) -> LevelGroups:
         indices, groups = np.unique(_indices(cells, self.origin, width), return_inverse=True)
-        labels = [self._label(int(index), width) for index in indices]
+        labels = self._labels(indices.tolist(), width)
         codes = np.full(len(inner), len(labels), dtype=np.int64)
         codes[inner] = groups
         if not (inner | high).all():
@@ -68,6 +68,15 @@ class IntervalHierarchy(ValueHierarchy):
             codes[high] = len(labels)
             labels.append(f">={_text(self.top)}")
         return LevelGroups(codes, labels)
+
+    def _labels(self, indices: Sequence[int], width: Fraction) -> list[str]:
+        is_whole = self.origin.denominator == width.denominator == 1
+        if not is_whole or self.bottom is not None or self.top is not None:
+            return [self._label(index, width) for index in indices]
+        start, step = int(self.origin), int(width)
+        if self.is_rounding:
+            return [str(start + index * step) for index in indices]
+        return [f"[{start + index * step}, {start + index * step + step})" for index in indices]
 
     def _label(self, index: int, width: Fraction) -> str:
         low = self.origin + index * width
