@@ -269,7 +269,7 @@ class _Search:
             return False
         classes = suppress_by_values(classes, self.requirement, self.distribution)
         if classes.suppressed_people <= self.requirement.limit:
-            self.losses[node] = self.metric.value(classes), classes.suppressed_people, classes.published
+            self.losses[node] = self.metric.value(classes), classes.suppressed_people, classes.published_classes
         return True
 
     def _classes(self, node: Node) -> NodeClasses:
@@ -306,7 +306,7 @@ class _Search:
     def _measures(self, node: Node) -> tuple[int | None, int | None, Fraction | None]:
         """k, l and t of a node."""
         classes = self._classes(node)
-        if self.distribution is None or not classes.published:
+        if self.distribution is None or not classes.published_classes:
             return classes.k, None, None
         histograms, published = histograms_of(classes), ~classes.suppressed
         return classes.k, int(histograms.distinct[published].min()), self.distribution.largest(histograms, published)

@@ -65,7 +65,7 @@ class AverageClassSize:
     def value(self, classes: NodeClasses) -> Loss:
         """People over classes."""
         people = int(classes.sizes[~classes.suppressed].sum()) + classes.suppressed_people
-        return Fraction(people, max(1, classes.published + (classes.suppressed_people > 0)))
+        return Fraction(people, max(1, classes.published_classes + (classes.suppressed_people > 0)))
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class NonUniformEntropy:
         return int(self.frequencies[0].sum()) if self.frequencies else 0
 
     @cached_property
-    def _generalised(self) -> dict[tuple[int, int], Codes]:
+    def _group_sizes(self) -> dict[tuple[int, int], Codes]:
         return {
             (column, level): _sum_by(codes, self.frequencies[column])
             for column, levels in enumerate(self.levels)
@@ -96,7 +96,7 @@ class NonUniformEntropy:
     def _losses(self) -> dict[tuple[int, int], float]:
         """Loss of a column at a level, where nobody is suppressed."""
         losses = {}
-        for (column, level), groups in self._generalised.items():
+        for (column, level), groups in self._group_sizes.items():
             counts, codes = self.frequencies[column], self.levels[column].codes[level]
             pairs = zip(counts.tolist(), groups[codes].tolist(), strict=True)
             losses[column, level] = fsum(count * log2(group / count) for count, group in pairs if count)
@@ -108,7 +108,7 @@ class NonUniformEntropy:
         if classes.suppressed.any():
             records = classes.records[classes.suppressed]
             for column, level in enumerate(classes.node):
-                groups = self._generalised[column, level]
+                groups = self._group_sizes[column, level]
                 counts = _sum_by(classes.column(column)[classes.suppressed], records, len(groups))
                 pairs = zip(counts.tolist(), groups.tolist(), strict=True)
                 parts += [count * log2(self.records / group) for count, group in pairs if count]

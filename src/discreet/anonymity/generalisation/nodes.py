@@ -82,7 +82,7 @@ class NodeClasses:
         return int(sizes.min()) if len(sizes) else None
 
     @property
-    def published(self) -> int:
+    def published_classes(self) -> int:
         """Number of published classes."""
         return len(self.sizes) - int(np.count_nonzero(self.suppressed))
 

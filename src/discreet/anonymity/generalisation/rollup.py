@@ -18,6 +18,7 @@ from discreet.anonymity.classes.cube import Codes, Cube
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
 
 Node = tuple[int, ...]
+_BLOCK = 2**15  # rows that are recoded at once, so that they stay in the cache
 _BITS = 62  # of the 64 bits of a word, one is the sign and one is spare
 
 
@@ -165,13 +166,23 @@ class RollUp:
         """The rows of the node `target`, from those of a node `start` that is finer in every column or equal."""
         if start == target:
             return rows
-        words = list(rows.words)
-        for column, (fine, coarse) in enumerate(zip(start, target, strict=True)):
-            if fine != coarse:
-                field = self.layout.fields[column]
-                codes = self._level_map(column, fine, coarse)[self.layout.codes(rows, field)]
-                words[field.word] = (words[field.word] & ~field.mask) | (codes << field.shift)
+        words = [np.empty_like(word) for word in rows.words]
+        steps = [(column, *pair) for column, pair in enumerate(zip(start, target, strict=True)) if pair[0] != pair[1]]
+        for begin in range(0, len(rows), _BLOCK):
+            self._recode(rows, steps, slice(begin, begin + _BLOCK), words)
         return merge_rows(words, rows.records)
+
+    def _recode(self, rows: NodeRows, steps: list[tuple[int, int, int]], block: slice, words: list[Codes]) -> None:
+        """Write the keys of a block with the fields of the columns that step up."""
+        for number, word in enumerate(words):
+            word[block] = rows.words[number][block]
+        for column, fine, coarse in steps:
+            field = self.layout.fields[column]
+            part = words[field.word][block]
+            codes = self._level_map(column, fine, coarse)[(part >> field.shift) & ((1 << field.bits) - 1)]
+            part &= ~field.mask
+            codes <<= field.shift
+            part |= codes
 
     def _make_level_map(self, column: int, fine: int, coarse: int) -> Codes:
         levels = self.layout.levels[column]
@@ -184,11 +195,11 @@ def merge_rows(words: Sequence[Codes], records: Codes) -> NodeRows:
     """Sort keys and add up the records of equal ones."""
     if len(records) == 0:
         return NodeRows(tuple(words), records)
-    if len(words) == 1:
-        words, records = _sort_pairs(words[0], records)
-    else:
-        order = np.lexsort(tuple(reversed(words)))
-        words, records = [word[order] for word in words], records[order]
+    bits = _bits(int(records.max()))
+    if len(words) == 1 and _bits(int(words[0].max())) + bits <= _BITS:
+        return _merge_pairs(words[0], records, bits)
+    order = np.lexsort(tuple(reversed(words)))
+    words, records = [word[order] for word in words], records[order]
     changes = np.ones(len(records), dtype=np.bool_)
     changes[1:] = words[0][1:] != words[0][:-1]
     for word in words[1:]:
@@ -199,12 +210,14 @@ def merge_rows(words: Sequence[Codes], records: Codes) -> NodeRows:
     return NodeRows(tuple(word[starts] for word in words), np.add.reduceat(records, starts))
 
 
-def _sort_pairs(keys: Codes, records: Codes) -> tuple[list[Codes], Codes]:
-    """Keys in order with their records; both in one integer where that fits, because sorting one array is fast."""
-    bits = _bits(int(records.max()))
-    if _bits(int(keys.max())) + bits > _BITS:
-        order = np.argsort(keys)
-        return [keys[order]], records[order]
-    pairs = (keys << bits) | records
+def _merge_pairs(keys: Codes, records: Codes, bits: int) -> NodeRows:
+    """Merge rows whose key and records fit one integer, because sorting one array is fast."""
+    pairs = keys << bits
+    pairs |= records
     pairs.sort()
-    return [pairs >> bits], pairs & ((1 << bits) - 1)
+    changes = np.ones(len(pairs), dtype=np.bool_)
+    np.greater(pairs[1:] ^ pairs[:-1], (1 << bits) - 1, out=changes[1:])
+    starts = np.flatnonzero(changes)
+    keys = pairs[starts] >> bits
+    pairs &= (1 << bits) - 1
+    return NodeRows((keys,), np.add.reduceat(pairs, starts))

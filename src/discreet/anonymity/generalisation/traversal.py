@@ -15,9 +15,11 @@ classes below k alone. Distinct l would be monotone where its classes are suppre
 all of them: l and t prune nothing, and are evaluated at every node that k admits.
 """
 
+from bisect import insort
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import prod
+from operator import le
 
 import numpy as np
 
@@ -35,6 +37,7 @@ class NodeStore:
         self._rollup = rollup
         self._bottom: Node = (0,) * len(rollup.layout.levels)
         self._rows: dict[Node, NodeRows] = {}
+        self._sizes: list[tuple[int, Node]] = []  # ascending, so that the first finer node is the smallest
         self._base = base
         self._room = store
 
@@ -42,23 +45,28 @@ class NodeStore:
         """The rows of a node, from the smallest finer node in the store."""
         if node in self._rows:
             return self._rows[node]
-        start, rows = self._bottom, self._base
-        for finer, known in self._rows.items():
-            if len(known) < len(rows) and all(a <= b for a, b in zip(finer, node, strict=True)):
-                start, rows = finer, known
-        found = self._rollup.coarsen(rows, start, node)
-        self._add(node, found)
-        return found
+        start = self._finer(node)
+        rows = self._rollup.coarsen(self._rows.get(start, self._base), start, node)
+        self._add(node, rows)
+        return rows
+
+    def _finer(self, node: Node) -> Node:
+        for _, finer in self._sizes:
+            if all(map(le, finer, node)):
+                return finer
+        return self._bottom
 
     def _add(self, node: Node, rows: NodeRows) -> None:
         # a node almost as large as the base saves nothing
         if 4 * len(rows) > 3 * len(self._base) and len(rows) > 1:
             return
         self._rows[node] = rows
+        insort(self._sizes, (len(rows), node))
         self._room -= len(rows)
         while self._room < 0 or len(self._rows) > _STORE_NODES:
-            largest = max(self._rows, key=lambda each: len(self._rows[each]))
-            self._room += len(self._rows.pop(largest))
+            size, largest = self._sizes.pop()
+            del self._rows[largest]
+            self._room += size
 
 
 class Traversal:
