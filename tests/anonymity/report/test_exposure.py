@@ -65,7 +65,7 @@ def test_the_counts_are_those_of_sets_of_people(number, persons):
 @pytest.mark.parametrize("persons", [None, 8])
 def test_classes_with_one_value_are_found_with_their_people(number, persons):
     found = rows(number, persons=persons)
-    learned = exposure.sensitive_exposure(cube_from(found, by_person=persons is not None), "condition")
+    learned = exposure.sensitive_exposure(cube_from(found, by_person=persons is not None), "condition", Fraction(0))
     values = defaultdict(set)
     for row in found:
         values[tuple(row[name] for name in QUASI)].add(row["condition"])

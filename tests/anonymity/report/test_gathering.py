@@ -7,7 +7,7 @@ import pytest
 from pyarrow import csv, parquet
 
 import discreet as dp
-from discreet.anonymity.report.gathering import read_cube, source_name
+from discreet.anonymity.report.gathering import source_name
 from discreet.errors import NameNotFoundError, ParameterError
 
 QUASI = ["zip_code", "birth_date", "sex"]
@@ -34,12 +34,6 @@ def test_files_databases_and_tables_give_the_same_figures(people, tmp_path):
     assert figures(str(tmp_path / "people.csv")) == expected
     assert figures(tmp_path / "people.parquet") == expected
     assert figures(str(tmp_path / "people.sqlite"), table="persons") == expected
-
-
-def test_people_with_one_row_each_are_counted_without_pairs(people):
-    assert read_cube(people, QUASI, [], person="person_id", table=None).persons is None
-    twice = pa.concat_tables([people, people])
-    assert read_cube(twice, QUASI, [], person="person_id", table=None).total == 500
 
 
 def test_a_person_with_two_rows_of_the_same_class_counts_once(people):

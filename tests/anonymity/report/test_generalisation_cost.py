@@ -15,12 +15,14 @@ def cube_from(**columns):
 
 
 def test_a_cost_has_a_cell_for_each_column_and_for_what_is_left():
-    cost = GeneralisationCost(5, {"zip": "130**"}, 12, 3, 0.25)
+    cost = GeneralisationCost(5, {"zip": "130**"}, 12, 3, 0.25, 40, 0.2)
     assert cost.cells() == [
         ("zip", "130**"),
         ("classes left", "12"),
         ("people left out", "3"),
         ("loss", "25%"),
+        ("local recoding: classes left", "40"),
+        ("local recoding: loss", "20%"),
     ]
 
 
@@ -28,6 +30,7 @@ def test_a_file_that_reaches_k_loses_nothing():
     (cost,) = generalisation_costs(cube_from(sex=["f", "m"] * 10), None, [5])
     assert cost.levels == {"sex": AS_IT_IS}
     assert (cost.loss, cost.classes, cost.suppressed) == (0, 2, 0)
+    assert (cost.local_loss, cost.local_classes) == (0, 2)
 
 
 def test_the_loss_grows_with_k_up_to_all():

@@ -25,6 +25,7 @@ class ClassCounts:
         k: Number of people in the smallest class; 0 without people.
         unique_people: Number of people who are alone in a class.
         sizes: Pairs of a size and the number of classes that have it, ascending.
+        marketer: Expected share of people who are matched with the right row.
     """
 
     people: int
@@ -33,6 +34,7 @@ class ClassCounts:
     k: int
     unique_people: int
     sizes: tuple[tuple[int, int], ...]
+    marketer: Fraction
 
     @property
     def unique_share(self) -> Fraction:
@@ -43,11 +45,6 @@ class ClassCounts:
     def prosecutor(self) -> Fraction:
         """Highest chance that a known person is matched with the right row: 1/k."""
         return share(1, self.k)
-
-    @property
-    def marketer(self) -> Fraction:
-        """Expected share of people who are matched with the right row."""
-        return share(self.classes, self.pairs)
 
 
 @dataclass(frozen=True)
@@ -88,17 +85,19 @@ class SensitiveExposure:
         name: The column.
         distinct: Number of its values.
         least: Number of values in the class with the fewest: distinct l.
-        classes: Number of classes with one value.
-        people: Number of people in such a class.
-        sharing: Number of people in such a class who are not alone in it.
+        closeness: Largest distance between the values of a class and those of the table: t.
+        classes: Number of classes with one value; None where missing cells are wildcards.
+        people: Number of people in such a class; None where missing cells are wildcards.
+        sharing: Number of people in such a class who are not alone in it; None where missing cells are wildcards.
     """
 
     name: str
     distinct: int
     least: int
-    classes: int
-    people: int
-    sharing: int
+    closeness: Fraction
+    classes: int | None
+    people: int | None
+    sharing: int | None
 
 
 @dataclass(frozen=True)
@@ -123,6 +122,7 @@ def class_counts(cube: Cube, columns: Sequence[str]) -> ClassCounts:
         k=int(classes.sizes.min(initial=np.iinfo(np.int64).max)) if len(classes.sizes) else 0,
         unique_people=_people_in(classes, classes.sizes == 1),
         sizes=histogram,
+        marketer=share(len(classes.sizes), int(classes.sizes.sum())),
     )
 
 
@@ -143,8 +143,8 @@ def column_exposures(cube: Cube) -> tuple[ColumnExposure, ...]:
     return tuple(sorted(found, key=lambda each: (each.without or 0, -each.alone, -each.distinct)))
 
 
-def sensitive_exposure(cube: Cube, name: str) -> SensitiveExposure:
-    """What an attacker who knows all quasi-identifiers learns about a sensitive column."""
+def sensitive_exposure(cube: Cube, name: str, closeness: Fraction) -> SensitiveExposure:
+    """What an attacker who knows all quasi-identifiers learns about a sensitive column of known t."""
     classes = _classes(cube, cube.quasi)
     width = len(cube.values[name]) or 1
     pairs = np.unique(classes.of_row * width + cube.codes[name])
@@ -154,6 +154,7 @@ def sensitive_exposure(cube: Cube, name: str) -> SensitiveExposure:
         name=name,
         distinct=len(np.unique(cube.codes[name])),
         least=int(diversity.min(initial=width)) if len(diversity) else 0,
+        closeness=closeness,
         classes=int(same.sum()),
         people=_people_in(classes, same),
         sharing=_people_in(classes, same & (classes.sizes > 1)),

@@ -144,11 +144,13 @@ def _excluded(findings: RiskFindings) -> str:
 
 def _learned(found: SensitiveExposure) -> str:
     name = rendering.cell(found.name)
-    if not found.people:
-        return f"{name} is not learned with certainty: the least diverse class has l = {found.least}."
+    measures = f"l = {found.least} and t = {float(found.closeness):.2f}"
+    if not found.people or found.sharing is None:
+        known = "" if found.people is None else f"No class has one value of {name} alone. "
+        return f"{known}{name} has {measures}."
     return (
         f"{name} is learned for {_people(found.people)}: their class has one value of it. "
-        f"{found.sharing:,} of them are not alone in the class. The least diverse class has l = {found.least}."
+        f"{found.sharing:,} of them are not alone in the class. It has {measures}."
     )
 
 
@@ -192,6 +194,7 @@ def _generalisation(findings: RiskFindings) -> Finding:
     sentences = (
         "One level of each column is applied to all rows (global recoding).",
         f"At most {share_text(SUPPRESSION)} of the people are left out. A cell has an example of what values become.",
+        "Local recoding (Mondrian) cuts the table into boxes of at least k people and leaves out nobody.",
         "Loss is 0% for the file as it is, and 100% where every value is left out.",
         "A file that reaches k is exposed to all that the last part of this report shows.",
     )

@@ -9,6 +9,7 @@ import numpy as np
 from discreet.anonymity.classes.cube import Cube
 from discreet.anonymity.generalisation.lattice import LatticeSearch, search
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
+from discreet.anonymity.generalisation.mondrian import MondrianPartition, mondrian
 from discreet.anonymity.report.default_hierarchies import column_levels
 from discreet.plots.style import percent
 from discreet.release.values import rendering
@@ -28,6 +29,8 @@ class GeneralisationCost:
         classes: Number of classes that are left.
         suppressed: Number of people whose rows are left out.
         loss: Share of the information of the columns that is lost, from 0 to 1.
+        local_classes: Number of classes of a local recoding by Mondrian; 0 where it has none.
+        local_loss: Its loss.
     """
 
     k: int
@@ -35,6 +38,8 @@ class GeneralisationCost:
     classes: int
     suppressed: int
     loss: float
+    local_classes: int
+    local_loss: float
 
     def cells(self) -> list[tuple[str, str]]:
         """Names and texts of the lines of a table."""
@@ -43,6 +48,8 @@ class GeneralisationCost:
             ("classes left", f"{self.classes:,}"),
             ("people left out", f"{self.suppressed:,}"),
             ("loss", percent(self.loss)),
+            ("local recoding: classes left", f"{self.local_classes:,}"),
+            ("local recoding: loss", percent(self.local_loss)),
         ]
 
 
@@ -58,15 +65,27 @@ def generalisation_costs(
     for k in sizes:
         result = search(cube, levels, k=k, suppression=SUPPRESSION)
         if result.optimal is not None:
-            found.append(_cost(k, result, levels, most))
+            local = mondrian(cube, cube.quasi, k=k)
+            found.append(_cost(k, result, local, levels, most))
     return tuple(found)
 
 
-def _cost(k: int, result: LatticeSearch, levels: Mapping[str, GeneralisationLevels], most: float) -> GeneralisationCost:
+def _cost(
+    k: int,
+    result: LatticeSearch,
+    local: MondrianPartition,
+    levels: Mapping[str, GeneralisationLevels],
+    most: float,
+) -> GeneralisationCost:
     optimal = result.optimal or {}
     texts = {name: _level_text(levels[name], level) for name, level in optimal.items()}
-    loss = float(result.value or 0) / most if most else 0.0
-    return GeneralisationCost(k, texts, result.classes or 0, result.suppressed or 0, min(1.0, round(loss, 9)))
+    losses = [
+        min(1.0, round(float(bits) / most, 9)) if most else 0.0
+        for bits in (result.value or 0, local.non_uniform_entropy or 0)
+    ]
+    return GeneralisationCost(
+        k, texts, result.classes or 0, result.suppressed or 0, losses[0], local.classes, losses[1]
+    )
 
 
 def _level_text(levels: GeneralisationLevels, level: int) -> str:

@@ -156,7 +156,7 @@ class RiskReport(OwnerResult):
             *((known["counts"], each.counts) for known, each in zip(figures["growth"], found.growth, strict=True)),
         ):
             counts["unique_share"] = float(each.unique_share)
-            counts["marketer_risk"] = float(each.marketer)
+            counts["marketer_risk"] = counts.pop("marketer")
             counts["prosecutor_risk"] = float(each.prosecutor)
         figures["limits"] = [each.to_json() for each in found.limits]
         return json.loads(json.dumps({"schema": SCHEMA, "kind": self.kind, "audience": STAMP, "figures": figures}))  # type: ignore[no-any-return]
