@@ -1,5 +1,6 @@
 """The commands of owners and auditors, over real ledgers in files and in PostgreSQL."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -26,7 +27,20 @@ from discreet.ledger import Dataset, Ledger, PostgresLedger, Receipt, Reservatio
 from discreet.ledger.stores.postgres_schema import VERSION
 from servers import SERVICE
 
-COMMANDS = ("show", "history", "verify", "recover", "anchor", "cap", "quota", "rename", "expire", "create", "backup")
+COMMANDS = (
+    "show",
+    "history",
+    "verify",
+    "recover",
+    "anchor",
+    "cap",
+    "quota",
+    "rename",
+    "other-release",
+    "expire",
+    "create",
+    "backup",
+)
 
 
 @pytest.fixture
@@ -480,3 +494,50 @@ def test_commands_read_the_receipts_that_releases_carry(tmp_path, discreet_home)
 
 def test_amounts_are_read_to_the_last_digit():
     assert str(ledger_commands.number("0.1000000000000000055")) == "0.1000000000000000055"
+
+
+# Releases that were not charged
+
+
+def test_another_release_is_recorded_with_the_digest_of_its_file_and_listed_in_history_and_report(run, tmp_path):
+    (tmp_path / "published.csv").write_text("age\n30\n")
+    digest = hashlib.sha256(b"age\n30\n").hexdigest()
+    before = json.loads(run("show", "visits", "--json").stdout)
+    found = run("other-release", "visits", "ages in tens", "--file", str(tmp_path / "published.csv"))
+    assert found.exit_code == 0, found.output
+    assert found.stdout.startswith("recorded for 'visits', and nothing was charged: ages in tens (generalised data, ")
+    assert f"SHA-256 {digest}, event 4)" in found.stdout
+    line = run("history", "visits").stdout.splitlines()[-1]
+    assert line == f"   ages in tens (generalised data, SHA-256 {digest})"
+    after = json.loads(run("show", "visits", "--json").stdout)
+    assert after.pop("other_releases") == 1 == before.pop("other_releases") + 1
+    assert after == before
+    assert "1 other release is recorded, which no privacy budget covers" in run("show", "visits").stdout
+
+
+def test_another_release_for_programs_is_one_document_and_its_event_has_the_digest(run):
+    words = ("visits", "a poster", "--kind", "exact", "--author", "bob", "--json")
+    found = json.loads(run("other-release", *words).stdout)
+    assert found.pop("time")
+    assert found == {
+        "schema": "discreet.other-release/1",
+        "dataset": "visits",
+        "version": 1,
+        "sequence": 4,
+        "author": "bob",
+        "kind": "exact",
+        "what": "a poster",
+        "sha256": None,
+    }
+    (*_, entry) = json.loads(run("history", "visits", "--json").stdout)["entries"]
+    assert (entry["kind"], entry["analyst"], entry["sha256"]) == ("PUBLISHED", "bob", None)
+    assert entry["detail"] == {"kind": "exact", "what": "a poster"}
+
+
+def test_a_wrong_other_release_is_refused_and_nothing_is_recorded(run, tmp_path):
+    assert run("other-release", "visits", "a poster", "--kind", "anonymous").exit_code == 2
+    assert isinstance(run("other-release", "visits", "a\x1b[2J").exception, ParameterError)
+    missing = run("other-release", "visits", "a poster", "--file", str(tmp_path / "missing.csv"))
+    assert "is not there" in str(missing.exception)
+    assert isinstance(run("other-release", "visit", "a poster").exception, NameNotFoundError)
+    assert json.loads(run("show", "visits", "--json").stdout)["other_releases"] == 0

@@ -1,5 +1,6 @@
 """`discreet ledger`: what owners and auditors do with a ledger, in a file or in PostgreSQL."""
 
+import hashlib
 import json
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -15,7 +16,8 @@ from discreet.cli.opening import open_file_ledger, open_ledger_at, refuse_ledger
 from discreet.cli.output import AsJson, print_result
 from discreet.errors import ParameterError
 from discreet.home import home
-from discreet.ledger import Entry, PostgresLedger, Receipt, Signer, Verification
+from discreet.ledger import Entry, PostgresLedger, Receipt, ReleaseKind, Signer, Verification
+from discreet.ledger.ledger import OWNER
 from discreet.ledger.records.quota import EVERYONE, NoChange
 from discreet.ledger.records.receipt import cost_texts
 from discreet.ledger.records.signatures import public_keys
@@ -263,6 +265,38 @@ def rename(
     print_result({"dataset": to, "alias": dataset}, text, as_json=as_json)
 
 
+@app.command(
+    "other-release", epilog='Example: discreet ledger other-release visits "ages in tens" --file published.csv'
+)
+def other_release(
+    dataset: Name,
+    what: Annotated[
+        str,
+        typer.Argument(metavar="WHAT", help="The release in words; later ones repeat them.", show_default=False),
+    ],
+    kind: Annotated[ReleaseKind, typer.Option(help="What it consists of.")] = ReleaseKind.GENERALISED,
+    file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Record the SHA-256 of this file.", show_default=False)
+    ] = None,
+    author: Annotated[
+        str, typer.Option(metavar="NAME", help="Name of the person who records it.", parser=address.name)
+    ] = OWNER,
+    as_json: AsJson = False,
+    where: Where = None,
+    key: KeyFile = None,
+    anchors: Anchors = None,
+) -> None:
+    """Record a release that was not charged.
+
+    It costs nothing. Receipts and documents of later releases list it.
+    """
+    sha256 = None if file is None else _digest_of(file)
+    with open_ledger_at(where, key, anchors) as ledger:
+        found = ledger.add_other_release(dataset, what, kind=kind, sha256=sha256, author=author)
+    text = f"recorded for {found.dataset!r}, and nothing was charged: {found.text}"
+    print_result({"schema": "discreet.other-release/1"} | vars(found), text, as_json=as_json)
+
+
 @app.command(epilog="Example: discreet ledger expire")
 def expire(
     grace: Annotated[
@@ -398,6 +432,19 @@ def _plain(entry: Entry) -> dict[str, Any]:
     texts = {"event": entry.event, "detail": entry.detail}
     documents = {name: None if text is None else json.loads(text) for name, text in texts.items()}
     return vars(entry) | {"cost": cost_texts(entry.cost)} | documents
+
+
+def _digest_of(file: Path) -> str:
+    """The SHA-256 of a file, read in pieces."""
+    try:
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError:
+        raise ParameterError(
+            f"the file {str(file)!r}",
+            because="it is not there, or cannot be read",
+            instead="--file with the path of the file that was published",
+        ) from None
 
 
 def _pluralize(number_of: int, noun: str) -> str:

@@ -53,12 +53,12 @@ def test_a_document_names_words_kind_date_digest_and_place():
 @pytest.mark.parametrize("kind", list(ReleaseKind))
 def test_every_kind_has_words_that_end_the_line_of_history(kind):
     detail = _request(kind=str(kind)).columns()["detail"]
-    assert published_text(detail).startswith("ages in tens (")
-    assert "safe" not in published_text(detail)
+    assert published_text(detail, None).startswith("ages in tens (")
+    assert "safe" not in published_text(detail, None)
 
 
 def test_only_what_is_differentially_private_is_said_to_be_private():
-    texts = {kind: published_text(_request(kind=kind).columns()["detail"]) for kind in ReleaseKind}
+    texts = {kind: published_text(_request(kind=kind).columns()["detail"], SHA256) for kind in ReleaseKind}
     assert [kind for kind, text in texts.items() if "private" in text] == [ReleaseKind.DIFFERENTIALLY_PRIVATE]
 
 
@@ -109,7 +109,7 @@ def test_a_row_that_records_no_release_has_its_place_alone(detail):
     left = read_release(columns_of(_link(detail=detail)))
     assert (left.what, left.kind, left.sha256, left.sequence) == (UNREADABLE, ReleaseKind.OTHER, None, 5)
     assert left.text == f"{UNREADABLE} (event 5)"
-    assert published_text(detail) is None
+    assert published_text(detail, None) is None
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ class Entry:
     """One line of a dataset's history; `state` says where a charge stands now, and is None for what is no charge.
 
     `kind` is any of the chain but what became of a charge, which is its `state`; `event` and `detail` are JSON; `time`
-    is UTC and does not decide the order. `query` is in words; None where the ledger has none.
+    is UTC and does not decide the order. `query` is in words; None where the ledger has none. `sha256` is that of the
+    file of another release.
     """
 
     sequence: int
@@ -30,11 +31,12 @@ class Entry:
     event: str | None
     detail: str | None
     query: str | None = None
+    sha256: str | None = None
 
     def __str__(self) -> str:
         state = "" if self.state is None else f", {str(self.state).lower()}"
         who = "" if self.analyst is None else f" by {self.analyst!r}"
-        text = published_text(self.detail) if self.kind is Kind.PUBLISHED else self.query
+        text = published_text(self.detail, self.sha256) if self.kind is Kind.PUBLISHED else self.query
         words = "" if text is None else f"\n   {cell(text)}"
         cost = f": {cost_text(self.cost)}" if cost_text(self.cost) else ""
         return f"{self.sequence}  {self.time}  {str(self.kind).lower()}{state}{who}{cost}{words}"

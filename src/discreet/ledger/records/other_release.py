@@ -146,11 +146,12 @@ def read_release(row: Mapping[str, Any]) -> OtherRelease:
     return OtherRelease(time="", author="", kind=ReleaseKind.OTHER, what=UNREADABLE, **place)
 
 
-def published_text(detail: str | None) -> str | None:
+def published_text(detail: str | None, sha256: str | None) -> str | None:
     """What a PUBLISHED event records, in words; None where it cannot be read."""
+    digest = "" if sha256 is None else f", SHA-256 {sha256}"
     try:
         data = parse_object(detail or "")
-        return f"{data['what']} ({_WORDS[ReleaseKind(data['kind'])]})"
+        return f"{data['what']} ({_WORDS[ReleaseKind(data['kind'])]}{digest})"
     except (ValueError, KeyError, TypeError):
         return None
 

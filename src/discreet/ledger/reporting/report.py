@@ -71,6 +71,7 @@ _CHANGED = (
     "The budget was changed after the first charge, {times}: the guarantee over all budgets is the largest of their "
     "epsilons with the sum of their deltas, not the column 'cap'."
 )
+_OTHERS = "{count} recorded, which no privacy budget covers: see the history. Every later release lists them."
 _RECOVERED = (
     "The ledger was recovered, {times}: lost charges count by the most that any evidence shows, and the budget may "
     "have been changed in it."
@@ -108,6 +109,8 @@ class SpendingReport:
     """How often the privacy budget was changed after the first charge."""
     recoveries: int
     burn_down: BurnDown
+    other_releases: int = 0
+    """How many releases were recorded that were not charged."""
 
     @property
     def epsilons(self) -> tuple[AtDelta, ...]:
@@ -136,6 +139,7 @@ class SpendingReport:
             "promise": _plain_promise(self.budget, self.deltas),
             "promise_changes": self.changes,
             "recoveries": self.recoveries,
+            "other_releases": self.other_releases,
             "spent": _plain_spending(self.spent, self.budget, self.deltas),
             "total": _plain_spending(self.total, self.budget, self.deltas),
             "left": {name: plain_down(value) for name, value in vars(self.left).items()},
@@ -242,6 +246,9 @@ class SpendingReport:
         notes = [_ROUNDING, _CAPS, holds, f"{self.batch.note}."]
         if self.recoveries:
             notes.append(_RECOVERED.format(times=_times(self.recoveries)))
+        if self.other_releases:
+            are = "other release is" if self.other_releases == 1 else "other releases are"
+            notes.append(_OTHERS.format(count=f"{self.other_releases:,} {are}"))
         notes += [f"No epsilon at {text_up(f.delta)}: {f.by}." for f in self.epsilons if f.epsilon is None]
         notes += [f"No PLD at {text_up(f.delta)}: {f.by}." for f in self.batch.figures if f.epsilon is None]
         if self.spent.epsilon is None:
@@ -337,6 +344,7 @@ def report(
         changes=_changes(history),
         recoveries=sum(entry.kind == Kind.RECOVERED for entry in history),
         burn_down=burn_down(history, budget, analyst),
+        other_releases=sum(entry.kind == Kind.PUBLISHED for entry in history),
     )
 
 

@@ -450,6 +450,7 @@ def entries(writer: LedgerWriter, name: str) -> Iterator[Entry]:
             event=link.event,
             detail=link.detail,
             query=None if row["description"] is None else query_of(row["description"]),
+            sha256=link.digest if link.kind == Kind.PUBLISHED else None,
         )
 
 
