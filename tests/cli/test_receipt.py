@@ -1,6 +1,7 @@
 """A receipt is checked by anyone, with a public key and nothing else."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -105,3 +106,10 @@ def test_a_key_that_is_none_is_refused_before_the_receipt_is_read(tmp_path, publ
 
 def test_without_a_key_nothing_is_vouched_for_so_one_is_asked_for(tmp_path, receipt):
     assert check(tmp_path, receipt.to_json()).exit_code == 2
+
+
+def test_other_releases_before_the_charge_are_listed_as_they_print(tmp_path, receipt, signer):
+    listing = replace(receipt, others=("ages in tens (event 2)", "a\x1b[2Jb")).sign(signer)
+    lines = check(tmp_path, listing.to_json(), signer.public).stdout.splitlines()
+    assert lines[2] == "other release before it: ages in tens (event 2)"
+    assert "\x1b" not in lines[3]

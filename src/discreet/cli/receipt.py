@@ -13,6 +13,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.records.history import cost_text
 from discreet.ledger.records.receipt import Receipt, receipt_fault
 from discreet.ledger.records.signatures import key_id
+from discreet.release.values.rendering import cell
 
 app = typer.Typer(
     name="receipt",
@@ -59,6 +60,8 @@ def _print(found: Receipt, wrong: str | None, *, is_release: bool) -> None:
         return
     print(f"{text}: signed by key {found.key}")
     print(f"it says: {cost_text(found.cost)} charged to version {found.version} at {found.time}")
+    for text in found.others:
+        print(f"other release before it: {cell(text)}")
     if is_release:
         print("it proves the charge; for the numbers run `discreet release verify`")
 
