@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import sqlite3
 from collections import Counter
+from fractions import Fraction
 
 import brute
 import census
@@ -149,6 +150,26 @@ def test_suppressed_cells_reach_k_on_random_tables():
         if case.person is None and cells.table.num_rows:
             sizes = plain_recoding.people_of_classes(cells.table.to_pylist(), case.quasi)
             assert min(sizes.values()) == cells.k
+
+
+def test_the_recoding_that_a_search_finds_has_its_k_and_the_measures_agree(adult):
+    columns = {"Age": H.intervals(5, 10, 20, 40), "Education-Num": H.intervals(2, 4, 8), "Sex": H.mask(length=6)}
+    table = census.adult(adult)
+    best = dp.anonymity.search(table, columns, k=5, suppression=Fraction(1, 100))
+    found = dp.anonymity.generalise(table, best.recoding(columns), k=5)
+    assert found.k >= 5
+    assert found.suppressed <= table.num_rows // 100
+    assert dp.anonymity.measure(found.table, list(columns)).k == found.k
+
+
+def test_the_measures_of_random_results_agree():
+    for index in range(0, 60, 3):
+        case = random_tables.case(index)
+        rules, _ = _functions(case)
+        for options in ({}, {"suppress_cells": True}):
+            found = dp.anonymity.generalise(case.table, rules, k=2, **options)
+            if found.table.num_rows:
+                assert dp.anonymity.measure(found.table, list(rules)).k == found.k
 
 
 def test_the_result_prints_and_is_json_without_rows():

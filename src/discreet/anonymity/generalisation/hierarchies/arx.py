@@ -1,8 +1,9 @@
 """Import of hierarchy files of ARX, the open-source tool for anonymising data.
 
 Such a file has no header and one line for each value; column i is level i. ARX writes semicolons, double quotes that
-are escaped by doubling, and usually `*` as the last column (class `CSVSyntax` of ARX: `;`, `"`, `"`). Files whose
-levels are not monotone are refused.
+are escaped by doubling (class `CSVSyntax` of ARX), and usually `*` as the last column. Files whose levels are not
+monotone are refused, and so are columns with values that the file does not list. ARX refuses both too
+(`GeneralizationHierarchy.checkMonotonicity`, and the constructor of that class).
 """
 
 from pathlib import Path
@@ -21,7 +22,7 @@ def from_arx(path: str | Path, *, delimiter: str = ";", quote: str = '"', encodi
     r"""Hierarchy from a CSV file that ARX wrote or reads.
 
     Values are compared as text: the number 5 is the line that begins with `5`. A missing cell needs no line; it stays
-    missing until the highest level. ARX writes missing cells as the text `NULL`; that text is a value like others.
+    missing until the highest level. The text `NULL` is a value like others.
 
     Args:
         path: Path of the file: one line for each value, column i is level i, without a header.
