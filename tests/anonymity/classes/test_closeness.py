@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.anonymity.classes import closeness
-from discreet.anonymity.classes.closeness import closeness_of
+from discreet.anonymity.classes.closeness import classes_above, closeness_of
 from discreet.anonymity.classes.sensitive_table import SensitiveTable
 
 SALARIES = [[3, 4, 5], [6, 11, 8], [7, 9, 10]]
@@ -69,3 +69,17 @@ def test_a_table_without_classes_is_close() -> None:
 
 def test_a_column_with_one_value_is_close() -> None:
     assert closeness_of(_table([{0: 3}]), is_ordered=True) == 0
+
+
+@pytest.mark.parametrize("is_ordered", [False, True])
+@pytest.mark.parametrize("limit", [2**62, 3_000, 1])
+def test_a_class_is_above_a_limit_only_where_its_exact_distance_is(
+    is_ordered: bool, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(closeness, "_LIMIT", limit)
+    table = _table([{0: 3, 1: 1}, {1: 5}, {0: 2, 2: 7, 3: 1}, {3: 4}])
+    distances = [_brute(table.part(np.array([i])), is_ordered=is_ordered) for i in range(4)]
+    for bound in [*distances, Fraction(0), Fraction(1)]:
+        assert classes_above(table, bound, is_ordered=is_ordered).tolist() == [each > bound for each in distances]
+    empty = table.part(np.zeros(0, dtype=np.int64))
+    assert classes_above(empty, Fraction(1, 2), is_ordered=is_ordered).tolist() == []

@@ -9,9 +9,13 @@ import pytest
 
 from discreet.anonymity.classes.cube import cube_of
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
-from discreet.anonymity.generalisation.nodes import ClassRequirement, node_classes, suppress_by_values
+from discreet.anonymity.generalisation.nodes import (
+    ClassRequirement,
+    node_classes,
+    suppress_by_values,
+    value_distribution,
+)
 from discreet.anonymity.generalisation.rollup import RollUp, base_rows, key_layout
-from discreet.anonymity.generalisation.value_distances import table_distribution
 
 from .lattices import all_nodes, classes_at, published_and_suppressed, random_case
 
@@ -54,7 +58,8 @@ def test_suppressed_people_are_distinct_and_never_grow_upwards_for_k(several):
 def test_classes_that_fail_l_or_t_are_suppressed_too(several):
     case = random_case(np.random.default_rng(3), several=several, people=16)
     requirement = ClassRequirement(2, 0, 2, Fraction(1, 3))
-    distribution = table_distribution(case.cube, "s", ordered=False)
+    layout = key_layout(case.cube, list(case.levels.values()), "s")
+    distribution = value_distribution(case.cube, layout, is_ordered=False)
     for node in all_nodes(case):
         classes = suppress_by_values(_classes(case, node, 2), requirement, distribution)
         published, suppressed = published_and_suppressed(case, node, k=2, l=2, t=Fraction(1, 3))
@@ -67,7 +72,8 @@ def test_suppression_for_t_can_grow_upwards():
     table = pa.table({"q": [q for q, _ in counts], "s": [s for _, s in counts], "n": list(counts.values())})
     cube = cube_of(table, ["q"], ["s"], people="n")
     levels = GeneralisationLevels((np.arange(3), np.array([0, 0, 1])), (("x", "y", "z"), ("xy", "z")))
-    layout, distribution = key_layout(cube, [levels], "s"), table_distribution(cube, "s", ordered=False)
+    layout = key_layout(cube, [levels], "s")
+    distribution = value_distribution(cube, layout, is_ordered=False)
     base, requirement = base_rows(layout, cube, "s"), ClassRequirement(1, 0, None, Fraction(1, 4))
     people = []
     for node in [(0,), (1,)]:

@@ -18,14 +18,14 @@ from discreet.anonymity.generalisation.loss import CountQuery, Loss, LossMetric,
 from discreet.anonymity.generalisation.nodes import (
     ClassRequirement,
     NodeClasses,
-    histograms_of,
+    measure_values,
     node_classes,
     suppress_by_values,
+    value_distribution,
 )
 from discreet.anonymity.generalisation.rollup import Node, RollUp, base_rows, key_layout
 from discreet.anonymity.generalisation.sources import levels_of_column, open_cube
 from discreet.anonymity.generalisation.traversal import NodeStore, Traversal, number_of_nodes
-from discreet.anonymity.generalisation.value_distances import ValueDistribution, table_distribution
 from discreet.anonymity.owners import OwnerResult
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, rational, whole
@@ -221,9 +221,8 @@ def search(
     cube = open_cube(source, list(hierarchies), sensitive, person=person, table=table)
     levels = [levels_of_column(name, hierarchies[name], cube) for name in cube.quasi]
     requirement = ClassRequirement(k, floor(share * cube.total), least, largest)
-    distribution = None if sensitive is None else table_distribution(cube, sensitive, ordered=sensitive in ordered)
     metric = loss_metric(loss, cube, levels, queries)
-    return _Search(cube, levels, sensitive, requirement, distribution, metric).run(loss)
+    return _Search(cube, levels, requirement, metric, is_ordered=sensitive in ordered).run(loss)
 
 
 @dataclass
@@ -232,10 +231,9 @@ class _Search:
 
     cube: Cube
     levels: list[GeneralisationLevels]
-    sensitive: str | None
     requirement: ClassRequirement
-    distribution: ValueDistribution | None
     metric: LossMetric
+    is_ordered: bool
     losses: dict[Node, tuple[Loss, int, int]] = field(default_factory=dict)
     counted: set[Node] = field(default_factory=set)
 
@@ -247,9 +245,10 @@ class _Search:
                 because=f"the search visits at most {MOST_NODES:,} nodes",
                 instead="fewer columns or levels, or dp.anonymity.mondrian",
             )
-        layout = key_layout(self.cube, self.levels, self.sensitive)
-        self.store = NodeStore(RollUp(layout), base_rows(layout, self.cube, self.sensitive))
-        self.layout = layout
+        sensitive = self.cube.sensitive[0] if self.cube.sensitive else None
+        self.layout = key_layout(self.cube, self.levels, sensitive)
+        self.distribution = value_distribution(self.cube, self.layout, is_ordered=self.is_ordered)
+        self.store = NodeStore(RollUp(self.layout), base_rows(self.layout, self.cube, sensitive))
 
     def run(self, loss: str) -> LatticeSearch:
         sizes = [[len(np.unique(codes)) for codes in levels.codes] for levels in self.levels]
@@ -308,8 +307,7 @@ class _Search:
         classes = self._classes(node)
         if self.distribution is None or not classes.published_classes:
             return classes.k, None, None
-        histograms, published = histograms_of(classes), ~classes.suppressed
-        return classes.k, int(histograms.distinct[published].min()), self.distribution.largest(histograms, published)
+        return classes.k, *measure_values(classes, self.distribution)
 
 
 def _check(

@@ -13,9 +13,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.anonymity.classes.cube import Codes
-from discreet.anonymity.generalisation.rollup import KeyLayout, Node, NodeRows
-from discreet.anonymity.generalisation.value_distances import ClassHistograms, ValueDistribution
+from discreet.anonymity.classes.closeness import classes_above, closeness_of
+from discreet.anonymity.classes.cube import Codes, Cube
+from discreet.anonymity.classes.encoding import ranks as value_ranks
+from discreet.anonymity.classes.keys import People, first_of_runs, pack, runs
+from discreet.anonymity.classes.sensitive_table import SensitiveTable
+from discreet.anonymity.generalisation.rollup import BitField, KeyLayout, Node, NodeRows
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,33 @@ class ClassRequirement:
     limit: int
     l: int | None = None  # noqa: E741 - the field's letter
     t: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class ValueDistribution:
+    """The sensitive values of the whole table.
+
+    Attributes:
+        field: Where the rank of a value is within keys.
+        whole: Number of people with each value, by rank.
+        is_ordered: Whether the distance respects the order of the values.
+    """
+
+    field: BitField
+    whole: Codes
+    is_ordered: bool
+
+
+def value_distribution(cube: Cube, layout: KeyLayout, *, is_ordered: bool) -> ValueDistribution | None:
+    """The distribution of the sensitive column of the cube; a person counts once for each value."""
+    if layout.sensitive is None:
+        return None
+    values, codes = cube.values[cube.sensitive[0]], cube.codes[cube.sensitive[0]]
+    people = People(cube.people, cube.persons, cube.total)
+    found, counts = people.by(pack([(value_ranks(values)[codes], len(values))], len(codes)))
+    whole = np.zeros(len(values), dtype=np.int64)
+    whole[found] = counts
+    return ValueDistribution(layout.sensitive, whole, is_ordered)
 
 
 @dataclass(frozen=True)
@@ -100,35 +130,37 @@ def node_classes(layout: KeyLayout, node: Node, rows: NodeRows, k: int) -> NodeC
     return NodeClasses(node, layout, rows, starts, sizes, sizes < k)
 
 
-def histograms_of(classes: NodeClasses) -> ClassHistograms:
+def sensitive_values(classes: NodeClasses, distribution: ValueDistribution) -> SensitiveTable:
     """Number of people with each sensitive value in each class; a person counts once for each value."""
-    layout, field = classes.layout, classes.layout.sensitive
-    if field is None:
-        raise AssertionError("a node without a sensitive column has no histograms")
-    owners = np.repeat(np.arange(len(classes.starts)), classes.lengths)
-    values = layout.codes(classes.rows, field)
+    layout, field = classes.layout, distribution.field
+    ranks = layout.codes(classes.rows, field)
     if layout.person is None:
-        return ClassHistograms(owners, values, classes.rows.records, len(classes.starts))
-    keys = np.sort((owners << field.bits) | values)
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    counts = np.diff(starts, append=len(keys))
-    keys = keys[starts]
-    return ClassHistograms(keys >> field.bits, keys & ((1 << field.bits) - 1), counts, len(classes.starts))
+        return SensitiveTable(classes.starts, ranks, classes.rows.records, distribution.whole)
+    keys = np.repeat(np.arange(len(classes.starts)), classes.lengths) << field.bits
+    keys, counts = runs(np.sort(keys | ranks))
+    starts = np.flatnonzero(first_of_runs(keys >> field.bits))
+    return SensitiveTable(starts, keys & ((1 << field.bits) - 1), counts, distribution.whole)
 
 
 def suppress_by_values(
     classes: NodeClasses, requirement: ClassRequirement, distribution: ValueDistribution | None
 ) -> NodeClasses:
     """The same classes, where those that fail l or t are suppressed too."""
-    if requirement.l is None and requirement.t is None:
+    if distribution is None or (requirement.l is None and requirement.t is None):
         return classes
-    histograms = histograms_of(classes)
+    table = sensitive_values(classes, distribution)
     suppressed = classes.suppressed.copy()
     if requirement.l is not None:
-        suppressed |= histograms.distinct < requirement.l
-    if requirement.t is not None and distribution is not None:
-        suppressed |= distribution.exceeds(histograms, requirement.t)
+        suppressed |= table.lengths < requirement.l
+    if requirement.t is not None:
+        suppressed |= classes_above(table, requirement.t, is_ordered=distribution.is_ordered)
     return replace(classes, suppressed=suppressed)
+
+
+def measure_values(classes: NodeClasses, distribution: ValueDistribution) -> tuple[int, Fraction]:
+    """Distinct l and t of the published classes, of which there is at least one."""
+    table = sensitive_values(classes, distribution).part(np.flatnonzero(~classes.suppressed))
+    return int(table.lengths.min()), closeness_of(table, is_ordered=distribution.is_ordered)
 
 
 def _add_up(numbers: Codes, starts: Codes) -> Codes:

@@ -23,9 +23,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.anonymity.classes.cube import Codes
+from discreet.anonymity.classes.encoding import ranks as value_ranks
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
 from discreet.anonymity.generalisation.rollup import merge_rows
-from discreet.anonymity.generalisation.value_distances import value_ranks
 
 Flags = NDArray[np.bool_]
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.anonymity.classes.cube import Codes, Cube
+from discreet.anonymity.classes.encoding import ranks as value_ranks
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
 
 Node = tuple[int, ...]
@@ -60,7 +61,7 @@ class KeyLayout:
         levels: The levels of each quasi-identifier.
         fields: The field of each quasi-identifier.
         person: Field of the person, where persons have several rows.
-        sensitive: Field of the sensitive value, where one is measured.
+        sensitive: Field of the rank of the sensitive value, where one is measured.
         words: Number of words of a key.
     """
 
@@ -145,7 +146,8 @@ def base_rows(layout: KeyLayout, cube: Cube, sensitive: str | None) -> NodeRows:
         columns.append(cube.persons)
         places.append(layout.person)
     if sensitive is not None and layout.sensitive is not None:
-        columns.append(cube.codes[sensitive])
+        # by rank, so that the values of a class are in their order
+        columns.append(value_ranks(cube.values[sensitive])[cube.codes[sensitive]])
         places.append(layout.sensitive)
     for codes, field in zip(columns, places, strict=True):
         words[field.word] |= codes.astype(np.int64) << field.shift

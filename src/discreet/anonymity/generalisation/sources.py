@@ -7,9 +7,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymity.classes.cube import Cube, cube_of
+from discreet.anonymity.classes.cube import Cube
+from discreet.anonymity.classes.cube import cube as count_people
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
-from discreet.engines.exact_tables import COUNT, open_table
 from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError, suggestion
 
 
@@ -43,14 +43,7 @@ def open_cube(
         )
     if isinstance(source, Cube):
         return _select(source, quasi, sensitive, person)
-    names = [*quasi, *([sensitive] if sensitive else [])]
-    with open_table(source, table=table) as rows:
-        if person is not None:
-            records, people = rows.totals(person)
-            person = None if records == people else person
-        batches = list(rows.groups([*names, *([person] if person else [])]))
-    groups = pa.Table.from_batches(batches) if batches else pa.table({name: [] for name in [*names, COUNT]})
-    return cube_of(groups, quasi, [sensitive] if sensitive else [], people=COUNT, person=person)
+    return count_people(source, quasi, [sensitive] if sensitive else [], person=person, table=table)
 
 
 def _select(cube: Cube, quasi: Sequence[str], sensitive: str | None, person: str | None) -> Cube:
