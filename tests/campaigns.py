@@ -35,6 +35,16 @@ def crashed_clients(address: str, *, waves: int, lanes: int = 6) -> list[dict[st
     return [json.loads(line) for line in told.splitlines()]
 
 
+def crashed_publishers(address: str) -> list[dict[str, Any]]:
+    """What publisher.py tells of each owner whom it killed while another release was recorded."""
+    return [json.loads(line) for line in _run("publisher.py", "crash", address).splitlines()]
+
+
+def publishing_crowd(address: str, *, processes: int, each: int) -> list[dict[str, Any]]:
+    """What publisher.py tells of owners who record other releases at once, and charge in between."""
+    return [json.loads(line) for line in _run("publisher.py", "crowd", address, processes, each).splitlines()]
+
+
 def wrong_with_crashes(ledger: Ledger, cases: Iterable[dict[str, Any]]) -> list[str]:
     """What is wrong with what crashed clients and their retries saw."""
     known = list(cases)

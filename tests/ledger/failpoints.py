@@ -105,6 +105,31 @@ def steps_of(address: str) -> tuple[Step, ...]:
     return POSTGRES if address.startswith("postgresql:") else SQLITE
 
 
+RECORDED = "after_the_record"
+PUBLISHING_ON_SQLITE = (
+    Step("before_the_lock", "T1", WRITING, "BEGIN", charged=False),
+    Step("under_the_lock", "T1", WRITING, "SELECT", charged=False),
+    Step("before_the_head", "T1", WRITING, "UPDATE datasets", charged=False),
+    Step("before_the_event", "T1", WRITING, "INSERT INTO events", charged=False),
+    Step("before_the_commit", "T1", WRITING, "COMMIT", charged=False),
+    Step(RECORDED),
+)
+PUBLISHING_ON_POSTGRES = (
+    Step("before_the_transaction", "T1", WRITING, "BEGIN", charged=False),
+    Step("the_lock_was_asked_for", "T1", WRITING, "SELECT d.*", SENT, charged=False),
+    Step("under_the_lock", "T1", WRITING, "UPDATE datasets", charged=False),
+    Step("before_the_commit", "T1", WRITING, "COMMIT", charged=False),
+    Step("the_commit_was_sent", "T1", WRITING, "COMMIT", SENT, charged=None),
+    Step("the_commit_is_done_and_its_reply_unread", "T1", WRITING, "COMMIT", REPLIED),
+    Step(RECORDED),
+)
+
+
+def publishing_steps(address: str) -> tuple[Step, ...]:
+    """The steps at which another release is recorded; `charged` says whether it must be on record."""
+    return PUBLISHING_ON_POSTGRES if address.startswith("postgresql:") else PUBLISHING_ON_SQLITE
+
+
 class Failpoint:
     """Kills this process at one step; with none it only looks on."""
 
