@@ -4,6 +4,7 @@ import datetime as dt
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import discreet as dp
 from discreet.anonymity.generalisation import recode_columns
@@ -32,3 +33,10 @@ def test_a_star_that_is_a_value_is_the_same_star():
     found = recode_columns.with_suppression(column, np.array([False, True, False]))
     assert found.codes.tolist() == [0, 0, 2]
     assert found.values.to_pylist() == ["*", "a", None]
+
+
+def test_an_error_of_a_hierarchy_names_the_column():
+    rule = recode_columns.rules_of({"city": (dp.anonymity.hierarchies.categories([["Paris", "France"]]), 1)}, {}, {})[0]
+    with pytest.raises(dp.errors.ParameterError) as caught:
+        recode_columns.recode_column(pa.chunked_array([["Paris", "Rome"]]), rule)
+    assert caught.value.what == "'city': 1 values without a category, such as 'Rome'"

@@ -149,6 +149,7 @@ def generalise(
     """Full-domain recoding of a table, with top and bottom coding and suppression. The result is not private.
 
     Columns that are not named are left out; so is the column of persons. Rows are sorted by the columns of the result.
+    The engine groups the rows; the groups and the result are held in memory. Times with a zone are read in UTC.
 
     Args:
         source: A source as `dp.protect` takes it: a path, a table in memory, or a database with `table`.

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from discreet.anonymity.classes.cube import Codes
 from discreet.anonymity.generalisation.hierarchies.base import EVERYTHING, ValueHierarchy, plain_values, text_of
+from discreet.anonymity.generalisation.levels import GeneralisationLevels
 from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError, suggestion
 from discreet.exact.numbers import Number, rational, whole
 
@@ -71,7 +72,7 @@ def recode_column(column: pa.ChunkedArray, rule: ColumnRule) -> CodedColumn:
     codes: Codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     if rule.level == 0 or rule.hierarchy is None:
         return CodedColumn(codes, encoded.dictionary)
-    levels = rule.hierarchy.levels(encoded.dictionary)
+    levels = _levels(rule.hierarchy, encoded.dictionary, rule.name)
     if rule.level > levels.height:
         raise ParameterError(
             f"level {rule.level} of {rule.name!r}",
@@ -79,6 +80,13 @@ def recode_column(column: pa.ChunkedArray, rule: ColumnRule) -> CodedColumn:
             instead=f"level {levels.height}, where every value is {EVERYTHING!r}",
         )
     return CodedColumn(levels.codes[rule.level][codes], pa.array(levels.labels[rule.level], pa.large_string()))
+
+
+def _levels(hierarchy: ValueHierarchy, values: pa.Array, name: str) -> GeneralisationLevels:
+    try:
+        return hierarchy.levels(values)
+    except (ParameterError, TypeMismatchError) as error:
+        raise type(error)(f"{name!r}: {error.what}", because=error.because, instead=error.instead) from None
 
 
 def with_suppression(column: CodedColumn, cells: np.typing.NDArray[np.bool_]) -> CodedColumn:

@@ -39,7 +39,7 @@ def test_a_value_near_the_root_stays_itself_below_its_parent():
 def test_unknown_values_are_counted_and_one_is_named():
     with pytest.raises(dp.errors.ParameterError) as caught:
         categories(ROWS).levels(pa.array(["Berlin", "Atlantis", "Avalon", None]))
-    assert caught.value.what == "2 values without a category, 'Atlantis' among them"
+    assert caught.value.what == "2 values without a category, such as 'Atlantis'"
 
 
 def test_two_parents_of_one_name_are_refused():

@@ -50,7 +50,7 @@ class CategoryHierarchy(ValueHierarchy):
         if places.null_count:
             unknown = texts.filter(places.is_null())
             raise ParameterError(
-                f"{len(unknown):,} values without a category, {unknown[0].as_py()!r} among them",
+                f"{len(unknown):,} values without a category, such as {unknown[0].as_py()!r}",
                 because="the hierarchy lists no parents for them",
                 instead="a row for each value in the file, or a place for it in the tree",
             )
