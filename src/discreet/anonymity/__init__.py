@@ -10,6 +10,8 @@ import importlib
 
 _HOMES: dict[str, str] = {
     "AnonymityMeasures": "classes.risk",
+    "AttackRate": "linkage.attack_rates",
+    "AttackRisk": "linkage.attack_rates",
     "ColumnRisk": "classes.column_risk",
     "ColumnUniques": "uniques.minimal_uniques",
     "CompositionRisk": "linkage.composition",
@@ -40,11 +42,16 @@ _HOMES: dict[str, str] = {
 _MODULES: dict[str, str] = {
     "composition": "linkage.composition",
     "hierarchies": "generalisation.hierarchies",
+    "inference": "linkage.inference",
     "limits": "limits",
+    "linkability": "linkage.linkability",
+    "singling_out": "linkage.singling_out",
 }
 
 __all__ = [
     "AnonymityMeasures",
+    "AttackRate",
+    "AttackRisk",
     "ColumnRisk",
     "ColumnUniques",
     "CompositionRisk",
@@ -65,15 +72,18 @@ __all__ = [
     "cube",
     "generalise",
     "hierarchies",
+    "inference",
     "intersect",
     "limits",
     "link",
+    "linkability",
     "measure",
     "minimal_uniques",
     "mondrian",
     "population_uniques",
     "risk_report",
     "search",
+    "singling_out",
 ]
 
 

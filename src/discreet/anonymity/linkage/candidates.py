@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.anonymity.linkage.matching import Cells, EqualCells, RangeCells, SimilarCells
-from discreet.anonymity.linkage.persons import expand, renumber
+from discreet.anonymity.linkage.persons import distinct, expand, renumber
 from discreet.attacks.tables import Codes
 from discreet.errors import UnsupportedError
 
@@ -140,7 +140,7 @@ class CandidateSearch:
         if needs.max(initial=0) > 1:
             # a description counts once for a person, however many rows fit it
             items = int(item.max(initial=0)) + 1
-            once = np.unique(place * items + item) // items
+            once = distinct(place * items + item) // items
             is_full = np.bincount(once, minlength=len(pairs)) == needs[pairs // count]
             target, row, pairs = target[is_full[place]], row[is_full[place]], pairs[is_full]
         return CandidateRows(targets, target, row, pairs // count + targets[0], pairs % count)
@@ -229,7 +229,7 @@ def _combine(columns: Sequence[Codes], rows: int) -> Codes:
 def _targets(descriptions: Codes, people: Codes) -> tuple[Codes, Codes, Codes]:
     """The target of each person, and the descriptions of each target: `members[first[t]:first[t + 1]]`."""
     width = int(descriptions.max(initial=-1)) + 1
-    pairs = np.unique(people * max(width, 1) + descriptions)
+    pairs = distinct(people * max(width, 1) + descriptions)
     person, description = np.divmod(pairs, max(width, 1))
     count = int(people.max(initial=-1)) + 1
     times = np.bincount(person, minlength=count)
@@ -237,9 +237,9 @@ def _targets(descriptions: Codes, people: Codes) -> tuple[Codes, Codes, Codes]:
     single = np.zeros(count, dtype=np.int64)
     single[person] = description
     target_of = renumber(np.where(times == 1, single, width + np.arange(count)))
-    keep = np.unique(np.stack([target_of[person], description]), axis=1)
-    first = np.searchsorted(keep[0], np.arange(int(target_of.max(initial=-1)) + 2))
-    return target_of, keep[1], first
+    target, member = np.divmod(distinct(target_of[person] * max(width, 1) + description), max(width, 1))
+    first = np.searchsorted(target, np.arange(int(target_of.max(initial=-1)) + 2))
+    return target_of, member, first
 
 
 def _patterns(nulls: Flags) -> dict[tuple[bool, ...], Codes]:

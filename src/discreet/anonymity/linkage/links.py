@@ -15,7 +15,7 @@ from discreet.anonymity.linkage.candidates import CandidateSearch, Flags
 from discreet.anonymity.linkage.composition import NULLS, Nulls
 from discreet.anonymity.linkage.linkage_risk import ControlMatches, LearnedValues, LinkageRisk, NextColumn
 from discreet.anonymity.linkage.matching import Tolerance, compare
-from discreet.anonymity.linkage.persons import has_value, people_of
+from discreet.anonymity.linkage.persons import distinct, has_value, is_member, people_of
 from discreet.anonymity.linkage.scores import PersonIdentity, identifying_people, people_with, score
 from discreet.attacks.tables import Codes, as_arrow, column_names, encode
 from discreet.errors import ParameterError, short_traceback
@@ -204,10 +204,10 @@ def _learn_values(
     right = baseline = certain_right = None
     if identity is not None:
         width = int(values.max(initial=0)) + 1
-        truths = np.unique(identity.published[people] * width + values)
-        is_right = has_guess & np.isin(identity.auxiliary * width + guess, truths)
+        truths = distinct(identity.published[people] * width + values)
+        is_right = has_guess & is_member(identity.auxiliary * width + guess, truths)
         usual = int(np.argmax(people_with(values, people))) if len(values) else 0
-        is_usual = has_guess & np.isin(identity.auxiliary * width + usual, truths)
+        is_usual = has_guess & is_member(identity.auxiliary * width + usual, truths)
         right, baseline = int(is_right.sum()), int(is_usual.sum())
         certain_right = int((is_right & (most == total)).sum())
     return LearnedValues(

@@ -33,3 +33,17 @@ def expand(first: Codes, counts: Codes) -> tuple[Codes, Codes]:
     spans = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
     inner = np.arange(len(spans), dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
     return spans, first[spans] + inner
+
+
+def distinct(codes: Codes) -> Codes:
+    """The distinct codes in order. Sorting is several times faster than the hash table of `np.unique`."""
+    order = np.sort(codes)
+    return order[np.concatenate([[True], order[1:] != order[:-1]])] if len(order) else order
+
+
+def is_member(codes: Codes, known: Codes) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Whether each code is among the known ones, which are in order."""
+    if not len(known):
+        return np.zeros(len(codes), dtype=np.bool_)
+    places = np.minimum(np.searchsorted(known, codes), len(known) - 1)
+    return np.asarray(known[places] == codes)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.anonymity.linkage.candidates import CandidateRows, CandidateSearch, Flags
+from discreet.anonymity.linkage.persons import distinct, is_member
 from discreet.attacks.tables import Codes
 
 
@@ -68,15 +69,16 @@ def identifying_people(search: CandidateSearch, chosen: Flags, people: Codes, co
             keys, owners = _people_by_value(block, people, codes)
             _, first, counts = np.unique(keys, return_index=True, return_counts=True)
             width = int(codes.max(initial=0)) + 1
-            alone = np.unique(np.stack([keys[first][counts == 1] // width, owners[first][counts == 1]]), axis=1)
-            number[start:stop] = np.bincount(alone[0], minlength=stop - start)
+            count = int(people.max(initial=-1)) + 1
+            alone = distinct(keys[first][counts == 1] // width * count + owners[first][counts == 1])
+            number[start:stop] = np.bincount(alone // count, minlength=stop - start)
     return numbers
 
 
 def _is_candidate(block: CandidateRows, identity: PersonIdentity, members: Codes, target_of: Codes) -> Flags:
     width = int(max(identity.published.max(initial=0), identity.auxiliary.max(initial=0))) + 1
     pairs = block.pair_target * width + identity.published[block.pair_person]
-    return np.isin(target_of[members] * width + identity.auxiliary[members], pairs)
+    return is_member(target_of[members] * width + identity.auxiliary[members], np.sort(pairs))
 
 
 def _people_by_value(block: CandidateRows, people: Codes, codes: Codes) -> tuple[Codes, Codes]:
@@ -86,7 +88,7 @@ def _people_by_value(block: CandidateRows, people: Codes, codes: Codes) -> tuple
         return keys, people[block.row]
     kinds, places = np.unique(keys, return_inverse=True)
     count = int(people.max(initial=-1)) + 1
-    once = np.unique(places * count + people[block.row])
+    once = distinct(places * count + people[block.row])
     return kinds[once // count], once % count
 
 
@@ -116,5 +118,5 @@ def _commonness(values: Codes, people: Codes) -> Codes:
 def people_with(values: Codes, people: Codes) -> NDArray[Any]:
     """How many people have each value."""
     width = int(values.max(initial=-1)) + 1
-    once = np.unique(people * max(width, 1) + values)
+    once = distinct(people * max(width, 1) + values)
     return np.bincount(once % max(width, 1), minlength=width)
