@@ -9,7 +9,7 @@ Literature: Sweeney 2002 (k), Machanavajjhala et al. 2007 (l), Li et al. 2007 (t
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -272,28 +272,18 @@ def class_weights(rows: Sequence[Row], quasi: Sequence[str], weight: str) -> dic
 
 def minimal_uniques(
     rows: Sequence[Row], quasi: Sequence[str], size: int, *, person: str | None = None
-) -> dict[tuple[str, ...], int]:
-    """For each subset of columns up to a size the people who are alone in it and in none of its proper subsets."""
+) -> dict[tuple[str, ...], set[Hashable]]:
+    """For each set of columns up to a size the people with a class of their own on it, and on no part of it."""
     persons = persons_of(rows, person)
-    combinations: Callable[[int], list[tuple[str, ...]]] = lambda k: _combinations(quasi, k)  # noqa: E731
-    alone: dict[tuple[str, ...], set[tuple[Hashable, Key]]] = {}
-    counts: dict[tuple[str, ...], int] = {}
+    alone: dict[tuple[str, ...], set[Hashable]] = {}
+    minimal: dict[tuple[str, ...], set[Hashable]] = {}
     for k in range(1, size + 1):
-        for columns in combinations(k):
+        for columns in _combinations(quasi, k):
             own = classes_of(rows, columns, persons)
-            unique = {(next(iter(who)), key) for key, who in own.items() if len(who) == 1}
-            minimal = {
-                (who, key)
-                for who, key in unique
-                if not any(
-                    (who, tuple(key[columns.index(name)] for name in part)) in alone[part]
-                    for j in range(1, k)
-                    for part in _combinations(columns, j)
-                )
-            }
-            alone[columns] = unique
-            counts[columns] = len(minimal)
-    return counts
+            alone[columns] = {next(iter(people)) for people in own.values() if len(people) == 1}
+            parts = [part for j in range(1, k) for part in _combinations(columns, j)]
+            minimal[columns] = alone[columns].difference(*(alone[part] for part in parts))
+    return minimal
 
 
 def _combinations(names: Sequence[str], k: int) -> list[tuple[str, ...]]:

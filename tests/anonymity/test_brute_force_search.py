@@ -10,7 +10,7 @@ from random_tables import CELLS, FAMILIES, Case, case
 
 import discreet as dp
 
-SOME, MANY = 12, 300
+SOME, MANY = 6, 300
 LOSSES = ("discernibility", "average_class_size", "non_uniform_entropy")
 
 
