@@ -1,4 +1,4 @@
-"""Risk of a class under the negative binomial posterior, against 60 digits."""
+"""Risk of a class under the negative binomial posterior, against 1,000 digits."""
 
 from decimal import Decimal, localcontext
 
@@ -12,7 +12,7 @@ RATIOS = (1.0001, 1.01, 1.3, 1.9, 1.99, 2.0, 2.01, 2.5, 5.0, 100.0, 1e4, 1e6, 1e
 
 
 def exact_risk(people, weights):
-    """The recursion backwards from a far index: it shrinks errors by q/p, or the series, at 200 digits."""
+    """The recursion backwards from a far index: it shrinks errors by q/p, or the series, at 1,000 digits."""
     with localcontext() as context:
         context.prec = 1000
         p = Decimal(people) / Decimal(weights)

@@ -114,7 +114,7 @@ def minimal_uniques(
     no other person. A missing cell is a value of its own.
 
     Args:
-        source: Whatever `dp.protect` takes: a path, a table in memory, or a database with `table`.
+        source: The rows, as `dp.protect` takes them: a path, a table in memory, or a database with `table`.
         quasi: Names of the quasi-identifiers.
         size: Largest number of columns in a set; all sets up to it are counted. Default 3.
         person: Column that names the person of a row; a row without one is a person of its own. Default: each row is
