@@ -33,6 +33,7 @@ def _same(case, *, ordered=False, **options):
     loss, suppressed, _, node = expected[0]
     assert tuple(found.optimal.values()) == node
     assert found.suppressed == suppressed
+    assert found.suppressed_for_k == len(published_and_suppressed(case, node, k=options["k"])[1])
     assert found.value == (pytest.approx(loss) if isinstance(loss, float) else loss)
     classes, _ = published_and_suppressed(
         case, node, k=options["k"], **limits, **({"ordered": ordered} if limits else {})
@@ -148,3 +149,28 @@ def test_a_lattice_of_too_many_nodes_is_an_error_before_the_search():
     data = pa.table({"a": [1], "b": [1]})
     with pytest.raises(dp.errors.ParameterError, match="1,002,001 nodes"):
         dp.anonymity.search(data, {"a": tall, "b": tall}, k=1)
+
+
+@pytest.mark.parametrize("person", [None, "who"])
+def test_the_recoding_of_a_search_has_its_classes_when_it_is_applied(person):
+    generator = np.random.default_rng(7)
+    data = pa.table(
+        {
+            "age": generator.integers(18, 90, 200),
+            "zip": [f"{number:05d}" for number in generator.integers(10_000, 10_400, 200)],
+            "who": generator.integers(150, size=200),
+        }
+    )
+    chosen = {"age": dp.anonymity.hierarchies.intervals(5, 10, 20), "zip": dp.anonymity.hierarchies.mask()}
+    found = dp.anonymity.search(data, chosen, k=4, suppression=Fraction(1, 20), person=person)
+    table = dp.anonymity.generalise(data, found.recoding(chosen), k=4, person=person)
+    assert table.k == found.k
+    assert table.table.group_by(["age", "zip"]).aggregate([]).num_rows == found.classes
+
+
+def test_the_text_says_who_is_suppressed_for_l_or_t_alone():
+    data = pa.table({"q": [1, 1, 2, 2, 2, 2], "s": ["x", "x", "x", "y", "x", "y"]})
+    levels = GeneralisationLevels((np.arange(2),), (("1", "2"),))
+    found = dp.anonymity.search(data, {"q": levels}, k=2, l=2, sensitive="s", suppression=Fraction(1, 3))
+    assert (found.suppressed, found.suppressed_for_k, found.l) == (2, 0, 2)
+    assert "2 of them for l or t alone" in str(found)

@@ -106,6 +106,11 @@ def test_persons_are_counted_and_not_rows():
     assert (found.classes, found.k) == (1, 3)
 
 
+def test_the_rows_of_a_class_are_in_the_order_of_the_sensitive_values():
+    data = pa.table({"age": [1, 1, 1], "s": pa.array(["z", None, "a"])})
+    assert dp.anonymity.mondrian(data, ["age"], k=3, sensitive="s").apply()["s"].to_pylist() == ["a", "z", None]
+
+
 def test_text_and_json_carry_the_stamp_and_no_boxes():
     found = dp.anonymity.mondrian(pa.table({"age": [1, 2], "s": ["x", "y"]}), ["age"], k=1, l=1, sensitive="s")
     assert "owners" in str(found)

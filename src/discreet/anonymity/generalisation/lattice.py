@@ -17,7 +17,6 @@ from discreet.anonymity.generalisation.levels import GeneralisationLevels
 from discreet.anonymity.generalisation.loss import CountQuery, Loss, LossMetric, check_loss, loss_metric, order_of
 from discreet.anonymity.generalisation.nodes import (
     ClassRequirement,
-    NodeClasses,
     measure_values,
     node_classes,
     suppress_by_values,
@@ -88,6 +87,8 @@ class LatticeSearch(OwnerResult):
         optimal: Level of each column at the node of least loss; None where no node is admitted.
         value: Its loss, or None.
         suppressed: Number of people with a suppressed row at the optimum, or None.
+        suppressed_for_k: Number of them with a row in a class below k, or None; the others are suppressed for l or t
+            alone.
         classes: Number of published classes at the optimum, or None.
         k: Number of people in the smallest published class, or None.
         l: Least number of distinct sensitive values in a published class, or None.
@@ -119,6 +120,7 @@ class LatticeSearch(OwnerResult):
     optimal: dict[str, int] | None
     value: Loss | None
     suppressed: int | None
+    suppressed_for_k: int | None
     classes: int | None
     k: int | None
     l: int | None  # noqa: E741 - the field's letter
@@ -127,6 +129,9 @@ class LatticeSearch(OwnerResult):
 
     def recoding(self, hierarchies: Mapping[str, Any]) -> dict[str, tuple[Any, int]]:
         """The optimum as `dp.anonymity.generalise` takes it.
+
+        With `k=`, `generalise` leaves out the classes below k. It does not know l and t: where `suppressed` is above
+        `suppressed_for_k`, its table has classes that the search counts as suppressed for l or t.
 
         Args:
             hierarchies: The hierarchies of the search.
@@ -150,10 +155,13 @@ class LatticeSearch(OwnerResult):
             return [counts, f"No node meets the requirement with at most {self.limit:,} people suppressed."]
         found = f"k={self.k}" + (f", l={self.l}" if self.l is not None else "")
         found += f", t={float(self.t):.4g}" if self.t is not None else ""
+        others = (self.suppressed or 0) - (self.suppressed_for_k or 0)
+        values = [f"{others:,} of them for l or t alone: leave out their classes too"] if others else []
         return [
             counts,
             f"least {self.loss.replace('_', ' ')}: {_node_text(self.ranking[0])}",
             f"there {found}; {self.suppressed:,} of {self.people:,} people suppressed (at most {self.limit:,})",
+            *values,
             CAUTION,
         ]
 
@@ -271,10 +279,6 @@ class _Search:
             self.losses[node] = self.metric.value(classes), classes.suppressed_people, classes.published_classes
         return True
 
-    def _classes(self, node: Node) -> NodeClasses:
-        classes = node_classes(self.layout, node, self.store.rows(node), self.requirement.k)
-        return suppress_by_values(classes, self.requirement, self.distribution)
-
     def _result(self, loss: str, by_k: int) -> LatticeSearch:
         nodes = number_of_nodes(self.heights)
         order = sorted(self.losses, key=lambda node: order_of(*self.losses[node][:2], node))
@@ -282,7 +286,7 @@ class _Search:
             NodeLoss(dict(zip(self.cube.quasi, node, strict=True)), *self.losses[node]) for node in order[:RANKING]
         )
         best = ranking[0] if ranking else None
-        k, distinct, distance = self._measures(order[0]) if order else (None, None, None)
+        by_size, k, distinct, distance = self._measures(order[0]) if order else (None, None, None, None)
         return LatticeSearch(
             people=self.cube.total,
             nodes=nodes,
@@ -295,6 +299,7 @@ class _Search:
             optimal=best.levels if best else None,
             value=best.loss if best else None,
             suppressed=best.suppressed if best else None,
+            suppressed_for_k=by_size,
             classes=best.classes if best else None,
             k=k,
             l=distinct,
@@ -302,12 +307,13 @@ class _Search:
             ranking=ranking,
         )
 
-    def _measures(self, node: Node) -> tuple[int | None, int | None, Fraction | None]:
-        """k, l and t of a node."""
-        classes = self._classes(node)
+    def _measures(self, node: Node) -> tuple[int, int | None, int | None, Fraction | None]:
+        """People suppressed for k, and k, l and t of a node."""
+        by_size = node_classes(self.layout, node, self.store.rows(node), self.requirement.k)
+        classes = suppress_by_values(by_size, self.requirement, self.distribution)
         if self.distribution is None or not classes.published_classes:
-            return classes.k, None, None
-        return classes.k, *measure_values(classes, self.distribution)
+            return by_size.suppressed_people, classes.k, None, None
+        return by_size.suppressed_people, classes.k, *measure_values(classes, self.distribution)
 
 
 def _check(

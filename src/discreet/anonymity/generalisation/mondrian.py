@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.anonymity.classes.cube import Codes, Cube
+from discreet.anonymity.classes.encoding import ranks as value_ranks
 from discreet.anonymity.generalisation.partitioning import (
     BoxRows,
     ValueAxis,
@@ -280,17 +281,17 @@ def _spans(
 
 
 def _counts_by_value(boxes: ClassBoxes) -> tuple[Codes, Codes, Codes]:
-    """People of each class with each sensitive value."""
+    """People of each class with each sensitive value, the values in their order."""
     cube = boxes.cube
     inside = np.flatnonzero(boxes.rows >= 0)
-    codes, number = cube.codes[cube.sensitive[0]][inside], max(1, len(cube.values[cube.sensitive[0]]))
-    owners = boxes.rows[inside] * number + codes
+    ranks = value_ranks(cube.values[cube.sensitive[0]])
+    owners = boxes.rows[inside] * max(1, len(ranks)) + ranks[cube.codes[cube.sensitive[0]][inside]]
     keys, codes = np.unique(owners, return_inverse=True)
     if cube.persons is None:
         counts = _sum_by(codes, cube.people[inside], len(keys))
     else:
         counts = distinct_counts(codes.astype(np.int64), cube.persons[inside], len(keys))
-    return keys // number, keys % number, counts
+    return keys // max(1, len(ranks)), np.argsort(ranks)[keys % max(1, len(ranks))], counts
 
 
 def _result(cube: Cube, boxes: ClassBoxes) -> MondrianPartition:

@@ -1,8 +1,8 @@
 """Classes of one node of the lattice: their sizes in people, which of them are suppressed, and what l and t they have.
 
 A class is suppressed where it has fewer than k people, fewer than l distinct sensitive values, or a distance above t to
-the distribution of the whole table: ARX removes the same classes (Prasser, Kohlmayer, Kuhn, 2016, "The importance of
-context", section 2; class `HashGroupify`). A person is suppressed where one of their rows is in a suppressed class. The
+the distribution of the whole table. ARX suppresses the same classes and compares their people with the same limit (its
+source, `HashGroupify.isAnonymous`). A person is suppressed where one of their rows is in a suppressed class. The
 other classes stay as they are.
 """
 
