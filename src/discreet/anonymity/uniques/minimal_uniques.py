@@ -131,7 +131,7 @@ def minimal_uniques(
 
     Example:
         >>> import discreet as dp
-        >>> found = dp.anonymity.minimal_uniques(dp.datasets.people(500), ["state", "occupation", "age"], size=2)
+        >>> found = dp.anonymity.minimal_uniques(dp.datasets.people(500), ["state", "occupation", "sex"], size=2)
         >>> found.people, found.subsets
         (500, 6)
     """

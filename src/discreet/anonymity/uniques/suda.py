@@ -47,7 +47,7 @@ class MinimalSets:
 
 def find_minimal_sets(rows: RowCodes, size: int) -> MinimalSets:
     """Count for whom each set of at most `size` columns is minimal."""
-    search = _Search(rows)
+    search = _SubsetSearch(rows)
     found = MinimalSets()
     for k in range(1, size + 1):
         tally = np.zeros(search.everyone, dtype=np.min_scalar_type(comb(len(rows.columns), k)))
@@ -60,7 +60,7 @@ def find_minimal_sets(rows: RowCodes, size: int) -> MinimalSets:
     return found
 
 
-class _Search:
+class _SubsetSearch:
     """Rows that are alone on each set of columns of the last size, as bits."""
 
     def __init__(self, rows: RowCodes) -> None:
