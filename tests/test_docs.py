@@ -38,6 +38,7 @@ LEDGER = [DOCS / "ledger.md", DOCS / "runbook-ledger.md", DOCS / "reference" / "
 GUIDES = [
     DOCS / name
     for name in (
+        "anonymity.md",
         "attacks.md",
         "audit.md",
         "catalog.md",

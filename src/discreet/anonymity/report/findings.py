@@ -122,8 +122,8 @@ def _attacker(findings: RiskFindings) -> Finding:
         f"The smallest of {pluralize(counts.classes, 'class', 'classes')} has {_people(counts.k)}: k = {counts.k:,}.",
         f"Prosecutor risk: somebody known to be in the file is matched with {_chance(counts.k)}.",
         f"Marketer risk: {share_text(counts.marketer)} of the people are expected to be matched correctly.",
-        *map(_learned, findings.sensitive),
-        f"Here {who}, and {NULLS[findings.nulls]}{_excluded(findings)}.",
+        *map(_sensitive_sentence, findings.sensitive),
+        f"Here {who}, and {NULLS[findings.nulls]}{_excluded_text(findings)}.",
     ]
     tables = [_growth_table(findings), _column_table(findings), _size_table(counts)]
     heading = f"What an attacker who knows {listing(findings.quasi)} learns"
@@ -138,11 +138,11 @@ def _chance(k: int) -> str:
     return f"a chance of up to 1 in {k:,}" if k > 1 else "certainty, if alone"
 
 
-def _excluded(findings: RiskFindings) -> str:
+def _excluded_text(findings: RiskFindings) -> str:
     return f": {_people(findings.excluded)}" if findings.nulls == "exclude" else ""
 
 
-def _learned(found: SensitiveExposure) -> str:
+def _sensitive_sentence(found: SensitiveExposure) -> str:
     name = rendering.cell(found.name)
     measures = f"l = {found.least} and t = {float(found.closeness):.2f}"
     if not found.people or found.sharing is None:

@@ -61,7 +61,7 @@ def section(findings: RiskFindings) -> Markup:
 
 
 def _parts(findings: RiskFindings, level: str, below: str) -> list[Markup]:
-    drawn = (_exposure_charts(findings), _cost_charts(findings), Markup(), _worked(findings.limits, below))
+    drawn = (_exposure_charts(findings), _cost_charts(findings), Markup(), _worked_tables(findings.limits, below))
     found = zip(ANCHORS, sections(findings), drawn, strict=True)
     parts = [_part(anchor, finding, charts, level) for anchor, finding, charts in found]
     return [paragraph(element("strong", STAMP), class_="stamp"), _cards(findings), *parts]
@@ -135,7 +135,7 @@ def _table(found: FindingTable) -> Markup:
     return table(found.caption, found.head, found.rows, found.text_columns, class_="numbers")
 
 
-def _worked(tables: tuple[WorkedTable, ...], level: str) -> Markup:
+def _worked_tables(tables: tuple[WorkedTable, ...], level: str) -> Markup:
     return join(
         element(
             "section",

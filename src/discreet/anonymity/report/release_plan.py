@@ -61,7 +61,7 @@ def release_plan(
     rows = 1 if cube.persons is None else SEVERAL_ROWS
     code = _code(source, by, person=person, rows=rows, table=table)
     try:
-        margin, keys = _expected(source, by, person=person, rows=rows, table=table)
+        margin, keys = _expected_error(source, by, person=person, rows=rows, table=table)
     except Refusal as refusal:
         return ReleasePlan(code, by, EPSILON, None, "", str(refusal.because))
     return ReleasePlan(code, by, EPSILON, margin, keys)
@@ -77,7 +77,7 @@ def _grouping(cube: Cube, columns: Sequence[str]) -> str | None:
     return None
 
 
-def _expected(source: object, by: str | None, *, person: str | None, rows: int, table: str | None) -> tuple[str, str]:
+def _expected_error(source: object, by: str | None, *, person: str | None, rows: int, table: str | None) -> tuple[str, str]:
     """The margin of a count and how values are found, by the planner."""
     budget = Budget(epsilon=Decimal(BUDGET), delta=Decimal(DELTA))
     words = {"max_rows": rows} if person else {}
