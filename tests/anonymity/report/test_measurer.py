@@ -47,7 +47,7 @@ def test_wildcards_make_larger_classes_and_no_certain_value():
     assert isinstance(wildcard.counts.marketer, Fraction)
     text = dp.anonymity.risk_report(TABLE, ["zip", "sex"], sensitive=["condition"], nulls="wildcard").text(120)
     assert "a missing cell matches every value" in text
-    assert "condition has l = " in text
+    assert "For condition, l = " in text
 
 
 def test_what_each_column_adds_is_measured_with_wildcards_too():

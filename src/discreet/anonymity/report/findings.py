@@ -147,10 +147,10 @@ def _sensitive_sentence(found: SensitiveExposure) -> str:
     measures = f"l = {found.least} and t = {float(found.closeness):.2f}"
     if not found.people or found.sharing is None:
         known = "" if found.people is None else f"No class has one value of {name} alone. "
-        return f"{known}{name} has {measures}."
+        return f"{known}For {name}, {measures}."
     return (
         f"{name} is learned for {_people(found.people)}: their class has one value of it. "
-        f"{found.sharing:,} of them are not alone in the class. It has {measures}."
+        f"{found.sharing:,} of them are not alone in the class. For {name}, {measures}."
     )
 
 

@@ -77,7 +77,9 @@ def _grouping(cube: Cube, columns: Sequence[str]) -> str | None:
     return None
 
 
-def _expected_error(source: object, by: str | None, *, person: str | None, rows: int, table: str | None) -> tuple[str, str]:
+def _expected_error(
+    source: object, by: str | None, *, person: str | None, rows: int, table: str | None
+) -> tuple[str, str]:
     """The margin of a count and how values are found, by the planner."""
     budget = Budget(epsilon=Decimal(BUDGET), delta=Decimal(DELTA))
     words = {"max_rows": rows} if person else {}

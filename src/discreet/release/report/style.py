@@ -33,7 +33,7 @@ nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;padding:0;
 table{border-collapse:collapse;width:100%}
 .numbers{width:auto;min-width:min(100%,26rem)}
 caption{text-align:left;font-size:.9rem;padding:.2rem 0}
-.worked{width:auto}
+.worked{width:auto;min-width:min(100%,26rem)}
 @media screen{.scroll+.scroll{margin-top:.8rem}}
 th,td{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--line)}
 thead th{border-bottom:2px solid var(--soft)}
