@@ -69,7 +69,7 @@ class FindingTable:
 
 
 @dataclass(frozen=True)
-class Finding:
+class RiskSection:
     """One section: a heading, sentences, tables, and code that follows the sentence before it."""
 
     heading: str
@@ -78,7 +78,7 @@ class Finding:
     code: str = ""
 
 
-def sections(findings: RiskFindings) -> tuple[Finding, ...]:
+def sections(findings: RiskFindings) -> tuple[RiskSection, ...]:
     """The four sections of the report; worked tables follow the last."""
     return (_attacker(findings), _generalisation(findings), _release(findings), _limits())
 
@@ -113,7 +113,7 @@ def listing(names: Sequence[str]) -> str:
     return clean[0] if len(clean) == 1 else f"{', '.join(clean[:-1])} and {clean[-1]}"
 
 
-def _attacker(findings: RiskFindings) -> Finding:
+def _attacker(findings: RiskFindings) -> RiskSection:
     counts = findings.counts
     who = "each row is a person" if findings.person is None else f"a person is a {rendering.cell(findings.person)}"
     alone = part(counts.unique_people, counts.people)
@@ -127,7 +127,7 @@ def _attacker(findings: RiskFindings) -> Finding:
     ]
     tables = [_growth_table(findings), _column_table(findings), _size_table(counts)]
     heading = f"What an attacker who knows {listing(findings.quasi)} learns"
-    return Finding(heading, tuple(sentences), tuple(table for table in tables if table.rows))
+    return RiskSection(heading, tuple(sentences), tuple(table for table in tables if table.rows))
 
 
 def _people(number: int) -> str:
@@ -183,10 +183,10 @@ def _size_table(counts: ClassCounts) -> FindingTable:
     return FindingTable("How many people share a class", ("class size", "classes", "people", "share"), tuple(rows))
 
 
-def _generalisation(findings: RiskFindings) -> Finding:
+def _generalisation(findings: RiskFindings) -> RiskSection:
     heading = "What generalisation would cost"
     if not findings.costs:
-        return Finding(heading, ("No level of these columns reaches the k that was searched for.",))
+        return RiskSection(heading, ("No level of these columns reaches the k that was searched for.",))
     lines = [each.cells() for each in findings.costs]
     rows = tuple((line[0][0], *(cell for _, cell in line)) for line in zip(*lines, strict=True))
     head = ("column", *(f"k = {each.k:,}" for each in findings.costs))
@@ -198,10 +198,10 @@ def _generalisation(findings: RiskFindings) -> Finding:
         "Loss is 0% for the file as it is, and 100% where every value is left out.",
         "A file that reaches k is exposed to all that the last part of this report shows.",
     )
-    return Finding(heading, sentences, (table,))
+    return RiskSection(heading, sentences, (table,))
 
 
-def _release(findings: RiskFindings) -> Finding:
+def _release(findings: RiskFindings) -> RiskSection:
     plan, people = findings.plan, findings.counts.people
     by = "" if plan.by is None else f" by {rendering.cell(plan.by)}"
     budget = f"a budget of epsilon {BUDGET} and delta {DELTA}"
@@ -214,11 +214,11 @@ def _release(findings: RiskFindings) -> Finding:
         sentences.append(f"Values of {rendering.cell(plan.by)}: {plan.keys}.")
     sentences.append("The guarantee holds for every attacker and all background knowledge.")
     sentences.append("Costs of further releases add up in one ledger.")
-    return Finding("What a differentially private release would give instead", tuple(sentences), code=plan.code)
+    return RiskSection("What a differentially private release would give instead", tuple(sentences), code=plan.code)
 
 
-def _limits() -> Finding:
-    return Finding("What k-anonymity, l-diversity and t-closeness do not protect against", (NOT_A_GUARANTEE,))
+def _limits() -> RiskSection:
+    return RiskSection("What k-anonymity, l-diversity and t-closeness do not protect against", (NOT_A_GUARANTEE,))
 
 
 def _span(first: int, last: int) -> str:

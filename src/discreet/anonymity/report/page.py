@@ -4,9 +4,9 @@ from discreet.anonymity.limits import WorkedTable
 from discreet.anonymity.owners import STAMP
 from discreet.anonymity.report.bars import Bar, bar_chart
 from discreet.anonymity.report.findings import (
-    Finding,
     FindingTable,
     RiskFindings,
+    RiskSection,
     sections,
     share_text,
     size_bins,
@@ -67,7 +67,7 @@ def _parts(findings: RiskFindings, level: str, below: str) -> list[Markup]:
     return [paragraph(element("strong", STAMP), class_="stamp"), _cards(findings), *parts]
 
 
-def _part(anchor: str, finding: Finding, charts: Markup, level: str) -> Markup:
+def _part(anchor: str, finding: RiskSection, charts: Markup, level: str) -> Markup:
     return element(
         "section",
         element(level, finding.heading, id=f"risk-{anchor}"),

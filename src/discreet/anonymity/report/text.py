@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from discreet.anonymity.owners import STAMP
-from discreet.anonymity.report.findings import Finding, FindingTable, RiskFindings, sections
+from discreet.anonymity.report.findings import FindingTable, RiskFindings, RiskSection, sections
 from discreet.release.values import rendering
 
 NARROWEST = 60
@@ -38,7 +38,7 @@ def table_lines(table: FindingTable, width: int) -> list[str]:
     return rendering.text_table((_short(table.head[0], room), *table.head[1:]), rows, table.text_columns)
 
 
-def _section(place: int, finding: Finding, width: int) -> Iterator[str]:
+def _section(place: int, finding: RiskSection, width: int) -> Iterator[str]:
     yield from _fill(finding.heading, width, f"{place}. ", _INDENT)
     for sentence in finding.sentences:
         yield from _fill(sentence, width, _INDENT)
