@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from discreet import plots
-from discreet.anonymity.linkage.persons import has_value, people_of
+from discreet.anonymity.linkage.persons import distinct, expand, has_value, is_member, people_of
 from discreet.anonymity.linkage.worked_releases import HOSPITALS, QUASI, SENSITIVE, TARGET
 from discreet.anonymity.owners import OwnerResult
 from discreet.attacks.outcome import pluralize
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 Nulls = Literal["value", "wildcard", "exclude"]
 NULLS = ("value", "wildcard", "exclude")
+Flags = NDArray[np.bool_]
 
 _EXAMPLE = '{"first": {"zip": "130**"}, "second": {"zip": "130**"}}'
 _PEOPLE = ("person", "people")
@@ -344,10 +346,11 @@ def intersect_everyone(
         codes.append(each)
     ends = np.cumsum([table.num_rows for table in tables])[:-1]
     persons = np.split(encode([table[person] for table in tables], person), ends)
-    values = np.split(encode([table[sensitive] for table in tables], sensitive), ends)
+    cells = encode([table[sensitive] for table in tables], sensitive)
+    values, width = np.split(cells, ends), int(cells.max(initial=0)) + 1
     is_known = [has_value(table[person]) for table in tables]
-    pairs = [_possible_values(*each) for each in zip(is_known, persons, values, codes, strict=True)]
-    return _count_people(sensitive, list(releases), pairs)
+    pairs = [_possible_values(*each, width) for each in zip(is_known, persons, values, codes, strict=True)]
+    return _count_people(sensitive, list(releases), pairs, width)
 
 
 def _check_releases(releases: object, nulls: object) -> None:
@@ -377,49 +380,48 @@ def _candidates(
         fits &= _compatible(table[column], cell, nulls)
     people = people_of(table, person)
     *_, (codes,) = classes([table], quasi)
-    class_sizes = np.unique(np.unique(np.stack([codes, people]), axis=1)[0], return_counts=True)[1]
+    # people are numbered below the number of rows, so that the pair fits 64 bits
+    class_sizes = np.unique(distinct(codes * table.num_rows + people) // max(1, table.num_rows), return_counts=True)[1]
     pairs = set(zip(people[fits].tolist(), table[sensitive].filter(pa.array(fits)).to_pylist(), strict=True))
     counts = Counter(value for _, value in pairs)
     order = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0] is None, str(pair[0])))
     return ReleaseCandidates(
         name=name,
         k=int(class_sizes.min()) if len(people) else 0,
-        people=len(np.unique(people)),
-        candidates=len(np.unique(people[fits])),
+        people=len(distinct(people)),
+        candidates=len(distinct(people[fits])),
         values=tuple(order),
     )
 
 
-def _compatible(column: pa.ChunkedArray, cell: Any, nulls: Nulls) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _compatible(column: pa.ChunkedArray, cell: Any, nulls: Nulls) -> Flags:
     wanted = set(cell) if isinstance(cell, list | tuple | set | frozenset) else {cell}
     missing = nulls == "wildcard" or (nulls == "value" and None in wanted)
     cells = [None if part is None or part != part else part for part in column.to_pylist()]  # noqa: PLR0124 - NaN
     return np.array([missing if part is None else part in wanted for part in cells], dtype=np.bool_)
 
 
-def _possible_values(
-    has_person: np.ndarray[Any, np.dtype[np.bool_]], persons: Codes, values: Codes, codes: Codes
-) -> Codes:
-    """Pairs of a person and a value of one of the person's classes, as two rows."""
-    cells = np.unique(np.stack([codes, values]), axis=1)
-    first = np.searchsorted(cells[0], np.arange(codes.max(initial=-1) + 2))
-    members = np.unique(np.stack([persons[has_person], codes[has_person]]), axis=1)
-    lengths = np.diff(first)[members[1]]
-    inner = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    pairs = np.stack([np.repeat(members[0], lengths), cells[1][np.repeat(first[members[1]], lengths) + inner]])
-    return np.unique(pairs, axis=1)
+def _possible_values(has_person: Flags, persons: Codes, values: Codes, codes: Codes, width: int) -> Codes:
+    """Pairs of a person and a value of one of the person's classes, as one number: person * width + value."""
+    count = int(codes.max(initial=-1)) + 1
+    cells = distinct(codes * width + values)
+    first = np.searchsorted(cells, np.arange(count + 1) * width)
+    members = distinct(persons[has_person] * count + codes[has_person]) if count else np.empty(0, dtype=np.int64)
+    person, code = np.divmod(members, max(count, 1))
+    which, place = expand(first[code], first[code + 1] - first[code])
+    return distinct(person[which] * width + cells[place] % width)
 
 
-def _count_people(sensitive: str, names: Sequence[str], pairs: Sequence[Codes]) -> CompositionCounts:
-    everybody = pairs[0][0]
+def _count_people(sensitive: str, names: Sequence[str], pairs: Sequence[Codes], width: int) -> CompositionCounts:
+    everybody = distinct(pairs[0] // width)
     for each in pairs[1:]:
-        everybody = np.intersect1d(everybody, each[0])
-    everybody = np.unique(everybody)
-    inside = [each[:, np.isin(each[0], everybody)] for each in pairs]
-    alone = [int((np.unique(each[0], return_counts=True)[1] == 1).sum()) for each in inside]
-    together, times = np.unique(np.concatenate(inside, axis=1), axis=1, return_counts=True)
-    left = np.searchsorted(everybody, together[0][times == len(pairs)])
-    numbers, people = np.unique(np.bincount(left, minlength=len(everybody)), return_counts=True)
+        everybody = everybody[is_member(everybody, each // width)]
+    alone = [int((np.bincount(_places(everybody, each, width)) == 1).sum()) for each in pairs]
+    shared = pairs[0]
+    for each in pairs[1:]:
+        shared = shared[is_member(shared, each)]
+    left = np.bincount(_places(everybody, shared, width), minlength=len(everybody))
+    numbers, people = np.unique(left, return_counts=True)
     compatible = tuple(zip(numbers.tolist(), people.tolist(), strict=True)) if len(everybody) else ()
     return CompositionCounts(
         sensitive=sensitive,
@@ -429,6 +431,12 @@ def _count_people(sensitive: str, names: Sequence[str], pairs: Sequence[Codes]) 
         contradictory=dict(compatible).get(0, 0),
         compatible=compatible,
     )
+
+
+def _places(everybody: Codes, pairs: Codes, width: int) -> Codes:
+    """The place of the person of each pair among everybody; pairs of others are left out."""
+    persons = pairs // width
+    return np.searchsorted(everybody, persons[is_member(persons, everybody)])
 
 
 def _whole_ticks() -> Any:

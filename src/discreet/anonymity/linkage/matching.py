@@ -85,6 +85,8 @@ def fold(text: str) -> str:
 
 def is_within(first: str, second: str, edits: int) -> bool:
     """Whether at most so many insertions, deletions and replacements of a letter lead from one text to the other."""
+    if not edits or first == second:
+        return first == second
     start = 0
     for left, right in zip(first, second, strict=False):
         if left != right:
@@ -93,8 +95,6 @@ def is_within(first: str, second: str, edits: int) -> bool:
     first, second = first[start:], second[start:]
     if not first or not second:
         return len(first) + len(second) <= edits
-    if not edits:
-        return False
     shorter = ((first[1:], second[1:]), (first[1:], second), (first, second[1:]))
     return any(is_within(*pair, edits - 1) for pair in shorter)
 
