@@ -230,11 +230,11 @@ def search(
     levels = [levels_of_column(name, hierarchies[name], cube) for name in cube.quasi]
     requirement = ClassRequirement(k, floor(share * cube.total), least, largest)
     metric = loss_metric(loss, cube, levels, queries)
-    return _Search(cube, levels, requirement, metric, is_ordered=sensitive in ordered).run(loss)
+    return _NodeSearch(cube, levels, requirement, metric, is_ordered=sensitive in ordered).run(loss)
 
 
 @dataclass
-class _Search:
+class _NodeSearch:
     """One search: the store of nodes and what was found so far."""
 
     cube: Cube
