@@ -1,5 +1,6 @@
 """Scorecard items on documents and front doors, by the public interface: G8, G9, D1, D4, U2, U9, U12, U13."""
 
+import hashlib
 import html
 import json
 import re
@@ -63,6 +64,21 @@ def test_g9_and_u13_every_form_of_a_release_has_what_its_readers_need(session, t
         "ab" * 32,
     ):
         assert needed in text
+
+
+def test_g9_a_generalised_file_is_listed_by_the_releases_after_it_and_costs_nothing(session, tmp_path):
+    count = dp.table("visits").agg(n=dp.count())
+    before, left = session.release(count, epsilon=0.5), session.remaining().epsilon
+    tens = dp.anonymity.hierarchies.digits(1)
+    found = dp.anonymity.generalise(tmp_path / "visits.parquet", {"age": (tens, 1)})
+    found.write(tmp_path / "published.csv", ledger=session.ledger, dataset="visits")
+    assert session.remaining().epsilon == left
+    assert session.release(count, epsilon=0.5).to_json() == before.to_json()
+    later = session.release(count, epsilon=0.5, fresh=True)
+    (listed,) = set(later.document.others) - set(before.document.others)
+    assert listed.startswith("published.csv")
+    assert hashlib.sha256((tmp_path / "published.csv").read_bytes()).hexdigest() in listed
+    assert listed in later.receipt["others"]
 
 
 def _text_of(directory, form):

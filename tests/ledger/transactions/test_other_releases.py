@@ -12,6 +12,7 @@ from discreet.ledger import DatasetCharge, Kind
 from discreet.ledger.integrity.recovery import evidence
 from discreet.ledger.records.canonical_text import digest
 from discreet.ledger.records.other_release import UNREADABLE
+from discreet.ledger.transactions import other_releases
 from discreet.ledger.transactions.store import UnknownOutcomeError
 from tampering import rehash, tampering
 
@@ -233,3 +234,11 @@ def test_a_commit_without_a_reply_is_looked_up_and_recorded_once(visits, monkeyp
     assert visits.other_releases("visits") == (given,)
     assert given.sequence == 2
     assert visits.verify(), str(visits.verify())
+
+
+def test_the_few_are_found_by_an_index_and_not_by_reading_every_event(sqlite_ledger, dataset):
+    sqlite_ledger.register(dataset())
+    for statement in (other_releases._IN_ORDER, other_releases._BEFORE, other_releases._BY_REQUEST):
+        values = {"name": "visits", "sequence": 9, "request": "r"}
+        plan = sqlite_ledger._store.ask((f"EXPLAIN QUERY PLAN {statement}", values))
+        assert plan[0]["detail"].startswith("SEARCH events USING INDEX other_releases")
