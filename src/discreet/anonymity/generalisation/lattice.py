@@ -194,7 +194,7 @@ def search(
 
     Args:
         source: A cube, or the source of rows: what `dp.protect` takes.
-        hierarchies: For each quasi-identifier its hierarchy or its levels.
+        hierarchies: For each quasi-identifier its hierarchy or its levels. Other columns of a cube are left out.
         k: Least number of people in a class.
         l: Least number of distinct sensitive values in a class. Default: not measured.
         t: Largest distance of the sensitive values of a class to those of the table. Default: not measured.
