@@ -48,3 +48,14 @@ def test_a_notebook_shows_the_section(report):
 def test_the_report_is_public():
     assert dp.anonymity.risk_report.__doc__
     assert "risk_report" in dir(dp.anonymity)
+
+
+def test_the_report_of_releases_takes_the_section(report):
+    people = dp.datasets.people(200)
+    with dp.testing.protect(people, name="people", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=1)) as session:
+        release = session.release(dp.table("people").agg(n=dp.count()), epsilon=0.5)
+    page = dp.report(release).to_html(sections=[report.section(), "<b>not markup</b>"])
+    assert report.section() in page
+    assert "<b>not markup" not in page
+    assert page.count("<main") == 1
+    assert report.section() not in dp.report(release).to_html()

@@ -1,5 +1,7 @@
 """The whole report as one HTML file that needs nothing else: no script, no font, no picture from elsewhere."""
 
+from collections.abc import Sequence
+
 from discreet.release.report.facts import Facts
 from discreet.release.report.markup import Markup, element, inline, join, paragraph
 from discreet.release.report.page_one import page_one, title
@@ -17,8 +19,8 @@ _CONTENTS = {
 }
 
 
-def page(facts: Facts) -> str:
-    """The report as HTML."""
+def page(facts: Facts, sections: Sequence[Markup] = ()) -> str:
+    """The report as HTML; further sections come after its two pages, and text that is not markup is escaped."""
     heading = f"Privacy report: {title(facts)}"
     head = element(
         "head",
@@ -40,7 +42,7 @@ def page(facts: Facts) -> str:
             paragraph(_lead(facts)),
             element("nav", element("ul", links), aria_label="Contents"),
         ),
-        element("main", page_one(facts), page_two(facts), id="main", tabindex="-1"),
+        element("main", page_one(facts), page_two(facts), *sections, id="main", tabindex="-1"),
         element("footer", paragraph(inline(MADE), facts.software, ".")),
     )
     return f'<!DOCTYPE html>\n<html lang="en">{head}{body}</html>\n'

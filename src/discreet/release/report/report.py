@@ -15,7 +15,7 @@ from discreet.release.release import Release
 from discreet.release.report import plain, registry
 from discreet.release.report.about import read_about
 from discreet.release.report.facts import Facts, gather
-from discreet.release.report.markup import inline
+from discreet.release.report.markup import Markup, inline
 from discreet.release.report.page import MADE, page
 from discreet.release.report.wording import guarantee, span, unit
 from discreet.release.selection import Selection
@@ -46,13 +46,17 @@ class ReleaseReport:
 
     facts: Facts
 
-    def to_html(self) -> str:
+    def to_html(self, *, sections: Sequence[Markup] = ()) -> str:
         """The report as one HTML file that needs nothing else.
+
+        Args:
+            sections: Further sections, such as `dp.anonymity.risk_report(...).section()`, which is for owners only.
+                Text that is not markup of discreet is escaped. Default: none.
 
         Returns:
             The text: two A4 pages for an ordinary release.
         """
-        return self._page
+        return page(self.facts, sections) if sections else self._page
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain data.
