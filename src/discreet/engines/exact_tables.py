@@ -142,10 +142,15 @@ class ExactTable:
         types = self.column_types([*names, *([person] if person else [])])
         who = self._read(person, types[person]) if person else None
         sql = self._groups_sql({name: types[name] for name in names}, who, nulls)
-        schema = pa.schema([*(pa.field(name, TYPES[types[name]]) for name in names), pa.field(COUNT, pa.int64())])
+        schema = pa.schema([*(pa.field(name, self._arrow_type(types[name])) for name in names), (COUNT, pa.int64())])
         stream = pa.schema([pa.field(f"c{i}", field.type) for i, field in enumerate(schema)])
         for batch in self._engine.stream(_TABLE, sql, stream):
             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+    def _arrow_type(self, kind: ColumnType) -> pa.DataType:
+        """Batches of DuckDB have text with short offsets, which a cast would only copy."""
+        is_short = kind is ColumnType.TEXT and self._engine.dialect.name == "duckdb"
+        return pa.string() if is_short else TYPES[kind]
 
     def totals(self, person: str | None = None) -> tuple[int, int]:
         """Number of rows and of people; without `person` each row is a person."""

@@ -10,6 +10,7 @@ from discreet.anonymity.classes.base_groups import BaseGroups
 from discreet.anonymity.classes.compatible import reach
 from discreet.anonymity.classes.encoding import Integers
 from discreet.anonymity.classes.keys import Keys, bits_of, first_of_runs, runs
+from discreet.anonymity.classes.sensitive_table import SensitiveTable
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,12 @@ def weighted_runs(values: Integers, weights: Integers) -> tuple[Integers, Intege
     order = np.argsort(values)
     starts = np.flatnonzero(first_of_runs(values[order]))
     return values[order][starts], np.add.reduceat(weights[order], starts)
+
+
+def classes_of(table: SensitiveTable) -> ClassTable:
+    """The classes of a table of sensitive values, where each person has one row and one value."""
+    keys = table.starts if table.classes is None else table.classes
+    return ClassTable(keys, table.sums, table.sums, None, int(table.sums.sum()))
 
 
 def class_table(groups: BaseGroups, names: Sequence[str], *, are_wildcards: bool = False) -> ClassTable:

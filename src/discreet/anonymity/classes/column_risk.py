@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.anonymity.classes.base_groups import BaseGroups
-from discreet.anonymity.classes.class_table import class_table
+from discreet.anonymity.classes.class_table import class_table, distinct_persons
 from discreet.anonymity.classes.encoding import null_code
 from discreet.anonymity.owners import OwnerResult
 from discreet.errors import public_class
@@ -50,17 +51,27 @@ def column_risks(
 ) -> dict[str, ColumnRisk]:
     """The risk of each column alone."""
     found = {}
+    counts = groups.people.counts.astype(np.float64)  # people are fewer than 2^53, so that sums of doubles are exact
     for name in quasi:
-        values, alone = _alone(groups, name, are_wildcards=are_wildcards)
+        if are_wildcards and null_code(groups.values[name]) is not None:
+            table = class_table(groups, [name], are_wildcards=True)
+            values, alone = len(table.keys), table.alone
+        else:
+            values, alone = _alone(groups, name, counts)
         everyone = max(people, 1)
         found[name] = ColumnRisk(values, alone, Fraction(alone, everyone), Fraction(values, everyone))
     return found
 
 
-def _alone(groups: BaseGroups, name: str, *, are_wildcards: bool) -> tuple[int, int]:
+def _alone(groups: BaseGroups, name: str, counts: NDArray[np.float64]) -> tuple[int, int]:
     """Number of distinct values, and of people who are alone with theirs."""
-    if groups.people.persons is None and not (are_wildcards and null_code(groups.values[name]) is not None):
-        counts = np.bincount(groups.codes[name], weights=groups.people.counts)  # people are fewer than 2^53
-        return int(np.count_nonzero(counts)), int(np.count_nonzero(counts == 1))
-    table = class_table(groups, [name], are_wildcards=are_wildcards)
-    return len(table.keys), table.alone
+    codes, persons = groups.codes[name], groups.people.persons
+    if persons is None:
+        sums = np.bincount(codes, weights=counts)
+        return int(np.count_nonzero(sums)), int(np.count_nonzero(sums == 1))
+    # one person of each value; a value that has another person too is nobody's own
+    some = np.full(len(groups.values[name]), -1, np.int64)
+    some[codes] = persons
+    values = np.count_nonzero(some >= 0)
+    some[codes[some[codes] != persons]] = -1
+    return int(values), distinct_persons(some[some >= 0], groups.people.number)

@@ -39,7 +39,8 @@ class ColumnEncoder:
         """The distinct values, and the code of each cell in the order of the batches."""
         self._encode_waiting()
         codes, self._codes = self._codes, []
-        return self._values, np.concatenate(codes) if codes else np.zeros(0, np.int32)
+        values = self._values.cast(pa.large_string()) if pa.types.is_string(self._values.type) else self._values
+        return values, np.concatenate(codes) if codes else np.zeros(0, np.int32)
 
     def _encode_waiting(self) -> None:
         if not self._waiting:

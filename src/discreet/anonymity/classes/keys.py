@@ -99,7 +99,15 @@ class People:
 def runs(values: Integers) -> tuple[Integers, Integers]:
     """Sorted values without repetition, and how often each stands there."""
     starts = np.flatnonzero(first_of_runs(values))
-    return values[starts], np.diff(starts, append=len(values))
+    return values[starts], run_lengths(starts, len(values))
+
+
+def run_lengths(starts: Integers, end: int) -> Integers:
+    """Lengths of runs that begin at some positions, the last until the end."""
+    lengths = np.empty(len(starts), np.int64)
+    np.subtract(starts[1:], starts[:-1], out=lengths[:-1])
+    lengths[-1:] = end - starts[-1:]
+    return lengths
 
 
 def _sums(keys: Keys, counts: Integers) -> tuple[Integers, Integers]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.anonymity.classes.base_groups import BaseGroups, read_groups
-from discreet.anonymity.classes.class_table import ClassTable, class_table, weighted_runs
+from discreet.anonymity.classes.class_table import ClassTable, class_table, classes_of, weighted_runs
 from discreet.anonymity.classes.closeness import closeness_of
 from discreet.anonymity.classes.column_risk import ColumnRisk, column_risks
 from discreet.anonymity.classes.diversity import Diversity, diversity_of
@@ -239,8 +239,11 @@ def _measure(
     rows, are_wildcards = int(groups.rows.sum()), nulls == "wildcard"
     if nulls == "exclude" and (left := groups.has_null(quasi)).any():
         groups = groups.take(~left)
-    classes = class_table(groups, quasi, are_wildcards=are_wildcards)
     tables = {name: sensitive_table(groups, quasi, name, are_wildcards=are_wildcards) for name in sensitive}
+    if tables and groups.people.persons is None and not are_wildcards:
+        classes = classes_of(next(iter(tables.values())))
+    else:
+        classes = class_table(groups, quasi, are_wildcards=are_wildcards)
     sizes, number = runs(np.sort(classes.sizes))
     own_sizes, own = weighted_runs(classes.sizes, classes.own)
     return AnonymityMeasures(

@@ -9,7 +9,7 @@ import numpy as np
 from discreet.anonymity.classes.base_groups import BaseGroups
 from discreet.anonymity.classes.compatible import reach
 from discreet.anonymity.classes.encoding import Integers, ranks
-from discreet.anonymity.classes.keys import People, bits_of, first_of_runs, pack
+from discreet.anonymity.classes.keys import People, bits_of, first_of_runs, pack, run_lengths
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,14 @@ class SensitiveTable:
         values: Rank or code of the value.
         counts: Number of people of the class with that value; at least 1.
         whole: Number of people of the table with each value.
+        classes: Key of each class.
     """
 
     starts: Integers
     values: Integers
     counts: Integers
     whole: Integers
+    classes: Integers | None = None
 
     @cached_property
     def sums(self) -> Integers:
@@ -36,7 +38,7 @@ class SensitiveTable:
     @cached_property
     def lengths(self) -> Integers:
         """Number of distinct values of each class."""
-        return np.diff(self.starts, append=len(self.counts))
+        return run_lengths(self.starts, len(self.counts))
 
     def part(self, classes: Integers) -> "SensitiveTable":
         """Some of the classes."""
@@ -60,10 +62,11 @@ def sensitive_table(
     keys, counts = people.by(pack([(classes.values, 1 << classes.bits), (codes, size)], len(codes)))
     width = bits_of(size)
     values = keys & ((1 << width) - 1)
-    starts = np.flatnonzero(first_of_runs(keys >> width))
+    keys >>= width
+    starts = np.flatnonzero(first_of_runs(keys))
     if not whole.all():  # values of rows that were left out
         values = (np.cumsum(whole > 0) - 1)[values]
-    return SensitiveTable(starts, values, counts, whole[whole > 0])
+    return SensitiveTable(starts, values, counts, whole[whole > 0], keys[starts])
 
 
 def _whole(people: People, codes: Integers, size: int) -> Integers:
