@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.catalog.catalog import ColumnType
+from discreet.engines import exact_tables
 from discreet.engines.exact_tables import COUNT, open_table
 from discreet.errors import NameNotFoundError, ParameterError, SourceError
 from servers import PostgresServer
@@ -131,6 +132,31 @@ def test_objects_of_pandas_are_grouped_by_what_they_look_like() -> None:
     frame = pd.DataFrame({"code": pd.Series([1, 2, 2], dtype=object), "word": ["a", None, "a"]})
     assert _groups(frame, "code") == {(1,): 1, (2,): 2}
     assert _groups(frame, "word") == {("a",): 2, (None,): 1}
+
+
+def _parts(table: pa.Table, names: list[str], person: str | None = None) -> Counter[tuple[Any, ...]]:
+    found: Counter[tuple[Any, ...]] = Counter()
+    with open_table(table) as rows:
+        for batch in rows.parts(names, person):
+            for row in batch.to_pylist():
+                found[tuple(row.values())[:-1]] += row[COUNT]
+    return found
+
+
+@pytest.mark.parametrize("most", [0, 2**25])
+def test_parts_are_groups_or_rows_and_add_up_to_the_same(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact_tables, "_MOST_ROWS", most)
+    monkeypatch.setattr(exact_tables, "_MOSTLY", 0)
+    assert _parts(TABLE, ["name", "real"]) == _expected("name", "real")
+    assert _parts(TABLE, ["name"], "who") == _expected("name", "who")
+
+
+@pytest.mark.parametrize("most", [0, 2**25])
+def test_rows_and_people_are_equal_where_each_person_has_one_row(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact_tables, "_MOST_ROWS", most)
+    for persons, people in ((["x", "y", None, None], 4), (["x", "x", None, None], 3), ([None], 1), ([], 0)):
+        with open_table(pa.table({"who": pa.array(persons, pa.string())})) as rows:
+            assert rows.row_numbers("who") == rows.row_numbers("who") == (len(persons), people)
 
 
 def test_names_that_a_source_does_not_have_are_refused() -> None:

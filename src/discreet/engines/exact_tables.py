@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
@@ -71,7 +72,12 @@ _ANY_CELL = (
     "WHEN 'text' THEN CASE WHEN is_unicode(CAST({0} AS BLOB)) THEN {0} ELSE hex(CAST({0} AS BLOB)) END "
     "WHEN 'blob' THEN hex({0}) END COLLATE BINARY"
 )
-_CELLS = "sqlite"
+_CELLS, _HASHES = "sqlite", "duckdb"
+_MOST_ROWS, _FEW_ROWS = 2**25, 4
+"""Rows that are sorted in memory here, and rows a person up to which they are not grouped first."""
+
+_SOME_ROWS, _MOSTLY = 2**15, 0.95
+"""Rows that are looked at, and the share of distinct ones from which on rows are not grouped first."""
 
 
 @contextmanager
@@ -106,6 +112,7 @@ class ExactTable:
         self._place = engine.place(_TABLE)
         self._types: dict[str, ColumnType] = {}
         self._texts: set[str] = set()
+        self._numbers: dict[str, tuple[int, int]] = {}
 
     @property
     def columns(self) -> dict[str, ColumnType]:
@@ -138,10 +145,67 @@ class ExactTable:
         """
         if nulls not in NULL_POLICIES:
             raise ParameterError(f"nulls={nulls!r}", because="the engine knows two policies", instead='nulls="value"')
-        names = list(dict.fromkeys(columns))
-        types = self.column_types([*names, *([person] if person else [])])
+        types = self.column_types([*columns, *([person] if person else [])])
         who = self._read(person, types[person]) if person else None
-        sql = self._groups_sql({name: types[name] for name in names}, who, nulls)
+        chosen = {name: types[name] for name in columns}
+        yield from self._batches(chosen, self._groups_sql(chosen, who, nulls))
+
+    def parts(self, columns: Sequence[str], person: str | None = None) -> Iterator[pa.RecordBatch]:
+        """Combinations of values, and of a person where one is named, with numbers of rows; one may come several times.
+
+        Where most rows are combinations of their own, DuckDB gives the rows as they are: for the caller, who sorts them
+        anyway, that takes less time than a GROUP BY that merges nearly nothing. Beyond 2^25 rows they are grouped.
+        """
+        names = list(dict.fromkeys([*columns, *([person] if person else [])]))
+        types = self.column_types(names)
+        if not self._are_rows_distinct(types, person):
+            yield from self.groups(names)
+            return
+        reads = [f"{self._read(name, kind)} AS c{i}" for i, (name, kind) in enumerate(types.items())]
+        count = f"CAST(1 AS BIGINT) AS c{len(reads)}"
+        yield from self._batches(types, f"SELECT {', '.join([*reads, count])} FROM {self._place.relation}")
+
+    def _are_rows_distinct(self, types: Mapping[str, ColumnType], person: str | None) -> bool:
+        """Whether few rows would be merged: by rows a person, or by the first rows of the table."""
+        if self._engine.dialect.name != _HASHES or self._source.kind == "csv":
+            return False
+        if person is not None:
+            rows, people = self.row_numbers(person)
+            return rows <= min(_MOST_ROWS, _FEW_ROWS * people)
+        reads = ", ".join(f"{self._read(name, kind)} AS c{i}" for i, (name, kind) in enumerate(types.items()))
+        some = f"(SELECT {reads} FROM {self._place.relation} LIMIT {_SOME_ROWS})"
+        distinct = self._figures(["count(*)"], f"(SELECT DISTINCT * FROM {some} AS s) AS t")[0]
+        rows = self.totals()[0]
+        return distinct >= _MOSTLY * min(rows, _SOME_ROWS) and rows <= _MOST_ROWS
+
+    def row_numbers(self, person: str) -> tuple[int, int]:
+        """Number of rows, and a number of people that is never too large; where they are equal it is exact.
+
+        DuckDB counts distinct hashes: different hashes are different persons, and sorting integers is quicker than
+        COUNT(DISTINCT).
+        """
+        if person not in self._numbers:
+            hashes = self._hashes(person) if self._engine.dialect.name == _HASHES else None
+            self._numbers[person] = self.totals(person) if hashes is None else hashes
+        return self._numbers[person]
+
+    def _hashes(self, person: str) -> tuple[int, int] | None:
+        """Number of rows, and of distinct hashes and rows without a person; None where rows are too many to sort."""
+        who = self._read(person, self.column_types([person])[person])
+        hashed = f"CASE WHEN {who} IS NOT NULL THEN CAST(hash({who}) >> 1 AS BIGINT) END"
+        parts, rows, unnamed = [], 0, 0
+        sql = f"SELECT {hashed} AS c0 FROM {self._place.relation}"
+        for batch in self._engine.stream(_TABLE, sql, pa.schema([("c0", pa.int64())])):
+            rows, unnamed = rows + len(batch), unnamed + batch.column(0).null_count
+            if rows > _MOST_ROWS:
+                return None
+            parts.append(batch.column(0).drop_null().to_numpy())
+        ordered = np.sort(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
+        return rows, unnamed + int(np.count_nonzero(ordered[1:] != ordered[:-1])) + min(len(ordered), 1)
+
+    def _batches(self, types: Mapping[str, ColumnType], sql: str) -> Iterator[pa.RecordBatch]:
+        """The batches of a statement with columns c0, c1 and so on, the count last, under their names."""
+        names = list(types)
         schema = pa.schema([*(pa.field(name, self._arrow_type(types[name])) for name in names), (COUNT, pa.int64())])
         stream = pa.schema([pa.field(f"c{i}", field.type) for i, field in enumerate(schema)])
         for batch in self._engine.stream(_TABLE, sql, stream):
@@ -149,7 +213,7 @@ class ExactTable:
 
     def _arrow_type(self, kind: ColumnType) -> pa.DataType:
         """Batches of DuckDB have text with short offsets, which a cast would only copy."""
-        is_short = kind is ColumnType.TEXT and self._engine.dialect.name == "duckdb"
+        is_short = kind is ColumnType.TEXT and self._engine.dialect.name == _HASHES
         return pa.string() if is_short else TYPES[kind]
 
     def totals(self, person: str | None = None) -> tuple[int, int]:
@@ -172,11 +236,11 @@ class ExactTable:
         count = f"{_people('p') if person else 'count(*)'} AS c{len(names)}"
         return f"SELECT {', '.join([*names, count])} FROM ({rows}) AS t{where}{group}"
 
-    def _figures(self, columns: Sequence[str]) -> list[int]:
-        """Counts over all rows."""
+    def _figures(self, columns: Sequence[str], relation: str | None = None) -> list[int]:
+        """Counts over all rows, or over those of another relation."""
         selects = ", ".join(f"{each} AS c{i}" for i, each in enumerate(columns))
         schema = pa.schema([pa.field(f"c{i}", pa.int64()) for i in range(len(columns))])
-        batches = list(self._engine.stream(_TABLE, f"SELECT {selects} FROM {self._place.relation}", schema))
+        batches = list(self._engine.stream(_TABLE, f"SELECT {selects} FROM {relation or self._place.relation}", schema))
         row = pa.Table.from_batches(batches, schema).to_pylist()[0]
         return [int(row[f"c{i}"]) for i in range(len(columns))]
 

@@ -50,33 +50,38 @@ class BaseGroups:
         )
 
 
-def read_groups(table: ExactTable, names: Sequence[str], person: str | None) -> BaseGroups:
-    """The groups of a table by some columns, read by one statement after persons with several rows were looked for."""
+def read_groups(
+    table: ExactTable, names: Sequence[str], person: str | None, *, are_distinct: bool = False
+) -> BaseGroups:
+    """The groups of a table by some columns, read by one statement after persons with several rows were looked for.
+
+    A group may stand in several rows, unless they are to be distinct.
+    """
     names = list(dict.fromkeys(names))
     table.column_types([*names, *([person] if person else [])])
+    read = table.groups if are_distinct else table.parts
     if person is None or _has_one_row_each(table, person):
-        found = encode_groups(table.groups(names), names)
+        found = encode_groups(read(names), names)
         return BaseGroups(found.values, found.codes, People(found.counts), found.counts)
-    found = encode_groups(table.groups([*names, person]), list(dict.fromkeys([*names, person])))
-    return _with_persons(found, names, person)
+    batches = table.groups([*names, person]) if are_distinct else table.parts(names, person)
+    return _with_persons(encode_groups(batches, names, person))
 
 
 def _has_one_row_each(table: ExactTable, person: str) -> bool:
-    rows, people = table.totals(person)
+    rows, people = table.row_numbers(person)
     return rows == people
 
 
-def _with_persons(found: EncodedGroups, names: Sequence[str], person: str) -> BaseGroups:
+def _with_persons(found: EncodedGroups) -> BaseGroups:
     """Pairs with codes of persons; a group of rows without a person is that many persons."""
-    codes, rows = {name: found.codes[name] for name in names}, found.counts
-    persons, number = found.codes[person].astype(np.int64), len(found.values[person])
-    unnamed = null_code(found.values[person])
-    if unnamed is not None:
-        repeats = np.where(persons == unnamed, rows, 1)
-        index = np.repeat(np.arange(len(rows)), repeats)
+    codes, rows, persons, number = found.codes, found.counts, found.persons, found.number
+    if persons is None:
+        raise ValueError("groups without persons")
+    if found.unnamed is not None:
+        index = np.repeat(np.arange(len(rows)), np.where(persons == found.unnamed, rows, 1))
         codes, persons = {name: each[index] for name, each in codes.items()}, persons[index]
-        is_unnamed = persons == unnamed
-        persons[is_unnamed] = number + np.arange(int(is_unnamed.sum()))
-        rows, number = np.where(is_unnamed, 1, rows[index]), number + int(is_unnamed.sum())
-    people = People(np.ones(len(rows), np.int64), persons, number)
-    return BaseGroups({name: found.values[name] for name in names}, codes, people, rows)
+        is_unnamed = persons == found.unnamed
+        others = int(is_unnamed.sum())
+        persons[is_unnamed] = number + np.arange(others, dtype=np.int32)
+        rows, number = np.where(is_unnamed, 1, rows[index]), number + others
+    return BaseGroups(found.values, codes, People(np.ones(len(rows), np.int64), persons, number), rows)

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.anonymity.classes.base_groups import BaseGroups
 from discreet.anonymity.classes.compatible import reach
-from discreet.anonymity.classes.encoding import Integers
+from discreet.anonymity.classes.encoding import Codes32, Integers
 from discreet.anonymity.classes.keys import Keys, bits_of, first_of_runs, runs
 from discreet.anonymity.classes.sensitive_table import SensitiveTable
 
@@ -37,10 +37,27 @@ class ClassTable:
         return int(self.own.sum())
 
     @cached_property
+    def histogram(self) -> tuple[Integers, Integers]:
+        """Sizes in ascending order, and the number of classes of each."""
+        if int(self.sizes.max(initial=0)) > 4 * len(self.sizes) + 1024:
+            return runs(np.sort(self.sizes))
+        numbers = np.bincount(self.sizes)
+        found = np.flatnonzero(numbers)
+        return found, numbers[found]
+
+    @cached_property
+    def pairs_by_size(self) -> tuple[Integers, Integers]:
+        """Sizes in ascending order, and the number of pairs of a person and a class of theirs of that size."""
+        if self.sizes is not self.own:
+            return weighted_runs(self.sizes, self.own)
+        sizes, number = self.histogram
+        return sizes, sizes * number
+
+    @cached_property
     def people_by_size(self) -> tuple[Integers, Integers]:
         """Sizes in ascending order, and the number of people whose smallest class has that size."""
         if self.persons is None:
-            return weighted_runs(self.sizes, self.own)
+            return self.pairs_by_size
         classes, persons = self.persons
         width = bits_of(int(self.sizes.max(initial=0)) + 1)
         both = np.sort(persons << width | self.sizes[classes])
@@ -89,7 +106,7 @@ def class_table(groups: BaseGroups, names: Sequence[str], *, are_wildcards: bool
     return ClassTable(found, own, sizes, members, number)
 
 
-def distinct_persons(persons: Integers, number: int) -> int:
+def distinct_persons(persons: Integers | Codes32, number: int) -> int:
     """Number of distinct codes of persons."""
     is_there = np.zeros(number, bool)
     is_there[persons] = True

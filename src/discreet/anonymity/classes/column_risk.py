@@ -70,7 +70,7 @@ def _alone(groups: BaseGroups, name: str, counts: NDArray[np.float64]) -> tuple[
         sums = np.bincount(codes, weights=counts)
         return int(np.count_nonzero(sums)), int(np.count_nonzero(sums == 1))
     # one person of each value; a value that has another person too is nobody's own
-    some = np.full(len(groups.values[name]), -1, np.int64)
+    some = np.full(len(groups.values[name]), -1, np.int32)
     some[codes] = persons
     values = np.count_nonzero(some >= 0)
     some[codes[some[codes] != persons]] = -1

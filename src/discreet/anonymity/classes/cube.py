@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.anonymity.classes.base_groups import read_groups
+from discreet.anonymity.classes.keys import renumber
 from discreet.engines.exact_tables import open_table
 from discreet.errors import short_traceback
 
@@ -82,12 +83,11 @@ def cube(
         ([1, 2], 3)
     """
     with open_table(source, table=table, memory_limit=memory_limit) as rows:
-        groups = read_groups(rows, [*quasi, *sensitive], person)
+        groups = read_groups(rows, [*quasi, *sensitive], person, are_distinct=True)
     codes = {name: each.astype(np.int64) for name, each in groups.codes.items()}
     persons = groups.people.persons
-    if persons is not None:
-        _, persons = np.unique(persons, return_inverse=True)
-    return Cube(tuple(quasi), tuple(sensitive), groups.values, codes, groups.people.counts, persons)
+    numbers = None if persons is None else renumber(persons.astype(np.int64))[0]
+    return Cube(tuple(quasi), tuple(sensitive), groups.values, codes, groups.people.counts, numbers)
 
 
 def cube_of(

@@ -17,6 +17,8 @@ Integers = NDArray[np.int64]
 
 _TOGETHER = 2**20
 """Rows that are encoded at once: the dictionary of all rows is searched once for each such part."""
+_DENSE = 16
+"""Codes of persons may be this many times the number of rows."""
 
 
 class ColumnEncoder:
@@ -67,28 +69,73 @@ class ColumnEncoder:
 
 @dataclass(frozen=True)
 class EncodedGroups:
-    """Groups of an engine: for each column its distinct values and one code a group, and the count of each group."""
+    """Groups of an engine: for each column its distinct values and one code a group, and the count of each group.
+
+    `persons` are codes below `number`, and `unnamed` is the code of rows without a person.
+    """
 
     values: dict[str, pa.Array]
     codes: dict[str, Codes32]
     counts: Integers
+    persons: Codes32 | None = None
+    number: int = 0
+    unnamed: int | None = None
 
 
-def encode_groups(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> EncodedGroups:
-    """Encode the columns of batches whose last column is a count."""
+def encode_groups(batches: Iterable[pa.RecordBatch], names: Sequence[str], person: str | None = None) -> EncodedGroups:
+    """Encode the columns of batches whose last column is a count, and that of the person where there is one."""
     encoders: dict[str, ColumnEncoder] = {}
     counts: list[Integers] = []
+    who = PersonEncoder()
     for batch in batches:
         for name in names:
             cells = batch.column(batch.schema.get_field_index(name))
             encoders.setdefault(name, ColumnEncoder(cells.type)).add(cells)
+        if person is not None:
+            who.add(batch.column(batch.schema.get_field_index(person)))
         counts.append(batch.column(batch.num_columns - 1).to_numpy())
     columns = {name: each.result() for name, each in encoders.items()}
     return EncodedGroups(
         {name: columns[name][0] if columns else pa.nulls(0) for name in names},
         {name: columns[name][1] if columns else np.zeros(0, np.int32) for name in names},
         np.concatenate(counts) if counts else np.zeros(0, np.int64),
+        *(who.result() if person is not None else (None, 0, None)),
     )
+
+
+class PersonEncoder:
+    """Codes of persons, whose values nobody needs: whole numbers in a narrow range are their own codes."""
+
+    def __init__(self) -> None:
+        self._cells: list[pa.Array] = []
+
+    def add(self, cells: pa.Array) -> None:
+        """Take the persons of a further batch."""
+        self._cells.append(cells)
+
+    def result(self) -> tuple[Codes32, int, int | None]:
+        """The code of each cell, the number of codes, and the code of a missing cell where there is one."""
+        column = pa.chunked_array(self._cells) if self._cells else pa.chunked_array([], pa.int64())
+        self._cells = []
+        if pa.types.is_integer(column.type) and column.null_count < len(column):
+            low, high = (int(each) for each in pc.min_max(column).as_py().values())
+            if high - low < min(_DENSE * len(column), 2**31 - 2):
+                number, is_missing = high - low + 1, column.null_count > 0
+                codes = np.concatenate([_offsets(chunk, low, number) for chunk in column.chunks])
+                return codes, number + is_missing, number if is_missing else None
+        encoder = ColumnEncoder(column.type)
+        for chunk in column.chunks:
+            encoder.add(chunk)
+        values, codes = encoder.result()
+        return codes, len(values), null_code(values)
+
+
+def _offsets(cells: pa.Array, low: int, missing: int) -> Codes32:
+    """Whole numbers by their distance from the lowest; a missing cell has a code of its own."""
+    codes: Codes32 = (cells.fill_null(low).to_numpy() - low).astype(np.int32)
+    if cells.null_count:
+        codes[cells.is_null().to_numpy(zero_copy_only=False)] = missing
+    return codes
 
 
 def null_code(values: pa.Array) -> int | None:

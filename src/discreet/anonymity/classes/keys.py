@@ -54,7 +54,7 @@ def renumber(keys: Integers) -> tuple[Integers, int]:
     return numbers, bits_of(int(is_first.sum()))
 
 
-def first_of_runs(values: Integers) -> NDArray[np.bool_]:
+def first_of_runs(values: Integers | Codes32) -> NDArray[np.bool_]:
     """For sorted values whether each is the first of its kind."""
     is_first = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=is_first[1:])
@@ -70,7 +70,7 @@ class People:
     """
 
     counts: Integers
-    persons: Integers | None = None
+    persons: Codes32 | None = None
     number: int = 0
 
     def by(self, keys: Keys) -> tuple[Integers, Integers]:
@@ -93,7 +93,7 @@ class People:
         order = np.lexsort((self.persons, keys.values))
         one, other = keys.values[order], self.persons[order]
         is_first = first_of_runs(one) | first_of_runs(other)
-        return one[is_first], other[is_first]
+        return one[is_first], other[is_first].astype(np.int64)
 
 
 def runs(values: Integers) -> tuple[Integers, Integers]:

@@ -11,15 +11,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from discreet.anonymity.classes.base_groups import BaseGroups, read_groups
-from discreet.anonymity.classes.class_table import ClassTable, class_table, classes_of, weighted_runs
+from discreet.anonymity.classes.class_table import ClassTable, class_table, classes_of
 from discreet.anonymity.classes.closeness import closeness_of
 from discreet.anonymity.classes.column_risk import ColumnRisk, column_risks
 from discreet.anonymity.classes.diversity import Diversity, diversity_of
 from discreet.anonymity.classes.journalist import JournalistRisk, journalist_risk
-from discreet.anonymity.classes.keys import runs, sum_of_ratios
+from discreet.anonymity.classes.keys import sum_of_ratios
 from discreet.anonymity.classes.sensitive_table import sensitive_table
 from discreet.anonymity.classes.weights import WeightedClasses, weighted_classes
 from discreet.anonymity.owners import OwnerResult
@@ -244,8 +242,8 @@ def _measure(
         classes = classes_of(next(iter(tables.values())))
     else:
         classes = class_table(groups, quasi, are_wildcards=are_wildcards)
-    sizes, number = runs(np.sort(classes.sizes))
-    own_sizes, own = weighted_runs(classes.sizes, classes.own)
+    sizes, number = classes.histogram
+    own_sizes, own = classes.pairs_by_size
     return AnonymityMeasures(
         quasi=quasi,
         nulls=nulls,
