@@ -295,17 +295,17 @@ class ExactTable:
     def _seeming_type(self, name: str) -> ColumnType | None:
         stored = self._place.stored[name]
         if stored is StorageType.TEXT:
-            kind = self._drafted.get(name, ColumnType.TEXT)
+            kind = self._guesses.get(name, ColumnType.TEXT)
             return kind if kind in TYPES and (stored, kind) in self._place.reads else ColumnType.TEXT
         if stored is StorageType.OTHER and self._engine.dialect.name == _CELLS:
-            return self._drafted.get(name, ColumnType.TEXT)
+            return self._guesses.get(name, ColumnType.TEXT)
         return _NATURAL.get(stored)
 
     @cached_property
-    def _drafted(self) -> Mapping[str, ColumnType]:
+    def _guesses(self) -> Mapping[str, ColumnType]:
         """The types that columns of text seem to have, where the source says nothing of them."""
-        guesses = self._source.kind in ("csv", _CELLS) or self._source.looks is not None
-        return registry.draft(self._source) if guesses else {}
+        has_guesses = self._source.kind in ("csv", _CELLS) or self._source.looks is not None
+        return registry.draft(self._source) if has_guesses else {}
 
 
 def _people(person: str) -> str:

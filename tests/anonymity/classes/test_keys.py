@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.anonymity.classes import keys as keys_module
-from discreet.anonymity.classes.keys import Keys, People, largest_ratio, pack, renumber, runs, sum_of_ratios
+from discreet.anonymity.classes.keys import ClassKeys, People, largest_ratio, pack, renumber, runs, sum_of_ratios
 
 
 def test_keys_are_equal_where_all_codes_are() -> None:
@@ -33,7 +33,7 @@ def test_keys_are_numbered_in_their_order() -> None:
 def test_people_are_added_where_each_has_one_row(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keys_module, "MOST_BITS", limit)
     people = People(np.array([3, 1, 4]))
-    found, counts = people.by(Keys(np.array([7, 2, 7]), 3))
+    found, counts = people.by(ClassKeys(np.array([7, 2, 7]), 3))
     assert (found.tolist(), counts.tolist()) == ([2, 7], [1, 7])
 
 
@@ -41,13 +41,13 @@ def test_people_are_added_where_each_has_one_row(limit: int, monkeypatch: pytest
 def test_a_person_with_two_rows_of_a_key_is_counted_once(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keys_module, "MOST_BITS", limit)
     people = People(np.ones(4, np.int64), np.array([0, 0, 1, 0]), 2)
-    found, counts = people.by(Keys(np.array([5, 5, 5, 6]), 3))
+    found, counts = people.by(ClassKeys(np.array([5, 5, 5, 6]), 3))
     assert (found.tolist(), counts.tolist()) == ([5, 6], [2, 1])
 
 
 def test_pairs_need_codes_of_persons() -> None:
     with pytest.raises(ValueError, match="codes"):
-        People(np.array([1])).pairs(Keys(np.array([0]), 1))
+        People(np.array([1])).pairs(ClassKeys(np.array([0]), 1))
 
 
 def test_runs_have_lengths() -> None:

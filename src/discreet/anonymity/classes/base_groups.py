@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.anonymity.classes.encoding import Codes32, EncodedGroups, Integers, encode_groups, null_code
-from discreet.anonymity.classes.keys import Keys, People, pack
+from discreet.anonymity.classes.keys import ClassKeys, People, pack
 from discreet.engines.exact_tables import ExactTable
 
 
@@ -25,7 +25,7 @@ class BaseGroups:
     people: People
     rows: Integers
 
-    def keys(self, names: Sequence[str]) -> Keys:
+    def keys(self, names: Sequence[str]) -> ClassKeys:
         """The key of each group by some of its columns."""
         return pack([(self.codes[name], len(self.values[name])) for name in names], len(self.rows))
 

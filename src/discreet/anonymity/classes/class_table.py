@@ -9,7 +9,7 @@ import numpy as np
 from discreet.anonymity.classes.base_groups import BaseGroups
 from discreet.anonymity.classes.compatible import reach
 from discreet.anonymity.classes.encoding import Codes32, Integers
-from discreet.anonymity.classes.keys import Keys, bits_of, first_of_runs, runs
+from discreet.anonymity.classes.keys import ClassKeys, bits_of, first_of_runs, runs
 from discreet.anonymity.classes.sensitive_table import SensitiveTable
 
 
@@ -115,4 +115,4 @@ def distinct_persons(persons: Integers | Codes32, number: int) -> int:
 
 def _sizes_with_wildcards(groups: BaseGroups, names: Sequence[str]) -> Integers:
     classes, index = reach(groups, names)
-    return groups.take(index).people.by(Keys(classes.values, classes.bits))[1]
+    return groups.take(index).people.by(ClassKeys(classes.values, classes.bits))[1]

@@ -12,12 +12,12 @@ import numpy as np
 
 from discreet.anonymity.classes.base_groups import BaseGroups
 from discreet.anonymity.classes.encoding import Integers, null_code
-from discreet.anonymity.classes.keys import Keys, pack, renumber
+from discreet.anonymity.classes.keys import ClassKeys, pack, renumber
 
 Pairs = tuple[Integers, Integers]
 
 
-def reach(groups: BaseGroups, names: Sequence[str]) -> tuple[Keys, Integers]:
+def reach(groups: BaseGroups, names: Sequence[str]) -> tuple[ClassKeys, Integers]:
     """Every class with every group that is compatible with it: the number of the class, and the index of the group.
 
     Classes are numbered in the order of their keys.
@@ -30,7 +30,7 @@ def reach(groups: BaseGroups, names: Sequence[str]) -> tuple[Keys, Integers]:
     parts = list(_compatible_classes(first, names))
     target, source = (np.concatenate([part[i] for part in parts] or [np.zeros(0, np.int64)]) for i in (0, 1))
     which, position = _spread(starts[source], starts[source + 1])
-    return Keys(target[which], bits), order[position]
+    return ClassKeys(target[which], bits), order[position]
 
 
 def _compatible_classes(classes: BaseGroups, names: Sequence[str]) -> Iterator[Pairs]:

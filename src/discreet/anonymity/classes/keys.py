@@ -19,7 +19,7 @@ Columns = Sequence[tuple[Codes32 | Integers, int]]
 
 
 @dataclass(frozen=True)
-class Keys:
+class ClassKeys:
     """One key a row, all below `2**bits`."""
 
     values: Integers
@@ -31,7 +31,7 @@ def bits_of(size: int) -> int:
     return max(size - 1, 0).bit_length()
 
 
-def pack(columns: Columns, rows: int) -> Keys:
+def pack(columns: Columns, rows: int) -> ClassKeys:
     """Keys of columns, each with its number of codes; the first column has the highest bits."""
     keys, bits = np.zeros(rows, np.int64), 0
     for codes, size in columns:
@@ -42,7 +42,7 @@ def pack(columns: Columns, rows: int) -> Keys:
             keys <<= width
             keys |= codes
             bits += width
-    return Keys(keys, bits)
+    return ClassKeys(keys, bits)
 
 
 def renumber(keys: Integers) -> tuple[Integers, int]:
@@ -70,16 +70,16 @@ class People:
     """
 
     counts: Integers
-    persons: Codes32 | None = None
+    persons: Codes32 | Integers | None = None
     number: int = 0
 
-    def by(self, keys: Keys) -> tuple[Integers, Integers]:
+    def by(self, keys: ClassKeys) -> tuple[Integers, Integers]:
         """The distinct keys in order, and the number of people of each."""
         if self.persons is None:
             return _sums(keys, self.counts)
         return runs(self.pairs(keys)[0])
 
-    def pairs(self, keys: Keys) -> tuple[Integers, Integers]:
+    def pairs(self, keys: ClassKeys) -> tuple[Integers, Integers]:
         """Distinct pairs of a key and a person, in order of the keys; only where persons have codes."""
         if self.persons is None:
             raise ValueError("persons without codes")
@@ -110,7 +110,7 @@ def run_lengths(starts: Integers, end: int) -> Integers:
     return lengths
 
 
-def _sums(keys: Keys, counts: Integers) -> tuple[Integers, Integers]:
+def _sums(keys: ClassKeys, counts: Integers) -> tuple[Integers, Integers]:
     width = int(counts.max(initial=0)).bit_length()
     if keys.bits + width <= MOST_BITS + 1:
         both = keys.values << width

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from discreet.anonymity.classes.base_groups import BaseGroups
 from discreet.anonymity.classes.encoding import Integers
-from discreet.anonymity.classes.keys import Keys, first_of_runs
+from discreet.anonymity.classes.keys import ClassKeys, first_of_runs
 from discreet.anonymity.owners import OwnerResult
 from discreet.errors import ParameterError, public_class
 
@@ -49,7 +49,7 @@ class WeightedClasses(OwnerResult):
         ]
 
 
-def weighted_classes(groups: BaseGroups, classes: Keys, weight: str) -> WeightedClasses:
+def weighted_classes(groups: BaseGroups, classes: ClassKeys, weight: str) -> WeightedClasses:
     """Sums of weights by class; a missing weight is zero."""
     numerators, denominator = _common_denominator(groups.values[weight], weight)
     order = np.argsort(classes.values)
