@@ -8,7 +8,7 @@ from discreet.engines.exact_tables import open_table
 
 def _groups(table: pa.Table, names: list[str], person: str | None = None) -> BaseGroups:
     with open_table(table) as rows:
-        return read_groups(rows, names, person)
+        return read_groups(rows, names, person, are_distinct=True)
 
 
 def test_groups_of_persons_with_one_row_each_are_numbers_of_people() -> None:
