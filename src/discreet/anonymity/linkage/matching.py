@@ -87,16 +87,14 @@ def is_within(first: str, second: str, edits: int) -> bool:
     """Whether at most so many insertions, deletions and replacements of a letter lead from one text to the other."""
     if not edits or first == second:
         return first == second
-    start = 0
-    for left, right in zip(first, second, strict=False):
-        if left != right:
-            break
+    start, end = 0, min(len(first), len(second))
+    while start < end and first[start] == second[start]:
         start += 1
     first, second = first[start:], second[start:]
     if not first or not second:
         return len(first) + len(second) <= edits
-    shorter = ((first[1:], second[1:]), (first[1:], second), (first, second[1:]))
-    return any(is_within(*pair, edits - 1) for pair in shorter)
+    left, right, fewer = first[1:], second[1:], edits - 1
+    return is_within(left, right, fewer) or is_within(left, second, fewer) or is_within(first, right, fewer)
 
 
 def similar_pairs(published: Sequence[str], auxiliary: Sequence[str], edits: int) -> Iterator[tuple[int, int]]:
