@@ -178,3 +178,8 @@ def test_the_count_stands_last_under_a_name_of_its_own() -> None:
     with open_table(TABLE) as rows:
         batch, *_ = rows.groups(["name", "name"])
     assert batch.schema.names == ["name", COUNT]
+
+
+def test_bytes_that_are_not_text_are_values_of_their_own() -> None:
+    cells = pa.array([b"a", b"\xff", b"\xfe", None], pa.binary()).view(pa.string())
+    assert _groups(pa.table({"word": cells}), "word") == {("a",): 1, ("\\xff",): 1, ("\\xfe",): 1, (None,): 1}

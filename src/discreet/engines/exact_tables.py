@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines import registry
+from discreet.engines.sources.arrow_types import transport_type
 from discreet.engines.sources.source import Source, Statements, unreadable_column
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql.blocks import TYPES
@@ -208,8 +209,15 @@ class ExactTable:
         names = list(types)
         schema = pa.schema([*(pa.field(name, self._arrow_type(types[name])) for name in names), (COUNT, pa.int64())])
         stream = pa.schema([pa.field(f"c{i}", field.type) for i, field in enumerate(schema)])
+        for i, (name, kind) in enumerate(types.items()):
+            quoted = self._engine.dialect.identifier(name)
+            in_transport = f"{transport_type(pa.string()).sql.format(quoted)} AS {quoted}"
+            if kind is ColumnType.TEXT and in_transport in sql:  # text is grouped by its bytes, and decoded in groups
+                sql = sql.replace(in_transport, f"{quoted} AS {quoted}")
+                stream = stream.set(i, pa.field(f"c{i}", pa.binary()))
         for batch in self._engine.stream(_TABLE, sql, stream):
-            yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+            columns = [_decode(cells, field.type) for cells, field in zip(batch.columns, schema, strict=True)]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def _arrow_type(self, kind: ColumnType) -> pa.DataType:
         """Batches of DuckDB have text with short offsets, which a cast would only copy."""
@@ -306,6 +314,17 @@ class ExactTable:
         """The types that columns of text seem to have, where the source says nothing of them."""
         has_guesses = self._source.kind in ("csv", _CELLS) or self._source.looks is not None
         return registry.draft(self._source) if has_guesses else {}
+
+
+def _decode(cells: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cells in a type; bytes that are not text are written in hexadecimal digits."""
+    if cells.type == kind:
+        return cells
+    try:
+        return cells.cast(kind)
+    except pa.ArrowInvalid:
+        texts = [None if cell is None else cell.decode(errors="backslashreplace") for cell in cells.to_pylist()]
+        return pa.array(texts, kind)
 
 
 def _people(person: str) -> str:
