@@ -88,7 +88,7 @@ def open_table(
     """Open a source on its engine for exact counts; it is closed at the end of the block.
 
     Args:
-        source: Whatever `dp.protect` takes.
+        source: A path, frame or table, as for `dp.protect`.
         table: Name of the table, where the source is a database.
         memory_limit: Memory of the engine, such as "4GB"; beyond it DuckDB spills to disk. Default: the engine's own.
         threads: Number of threads of the engine. Default: the engine's own.

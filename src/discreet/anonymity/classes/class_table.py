@@ -20,7 +20,7 @@ class ClassTable:
     Attributes:
         keys: Key of each class.
         own: Number of people with a row in the class.
-        sizes: Number of people whom a member cannot be told from; other than `own` only for wildcards.
+        sizes: Number of people whom a member cannot be distinguished from; other than `own` only for wildcards.
         persons: Pairs of the number of a class and the code of a person, where persons have several rows.
         people: Number of people.
     """

@@ -1,4 +1,4 @@
-"""Missing cells as wildcards: which classes a class cannot be told from.
+"""Missing cells as wildcards: which classes a class cannot be distinguished from.
 
 Two classes are compatible if they agree in every column in which both have a value. Classes are compared pattern by
 pattern: those with values in the same columns are matched with those of another pattern on the columns that both have.

@@ -61,7 +61,7 @@ def cube(
     """Count the people of a source by quasi-identifiers and sensitive values, with one GROUP BY in its engine.
 
     Args:
-        source: Whatever `dp.protect` takes.
+        source: A path, frame or table, as for `dp.protect`.
         quasi: Names of the quasi-identifiers.
         sensitive: Names of the sensitive columns. Default: none.
         person: Column that names the person of a row; a row without one is a person of its own. Default: each row is

@@ -49,7 +49,7 @@ class ColumnEncoder:
             return
         cells = pc.dictionary_encode(pa.chunked_array(self._waiting), null_encoding="encode")
         self._waiting, self._rows = [], 0
-        codes = self._global_codes(cells.chunk(cells.num_chunks - 1).dictionary)  # all chunks share one
+        codes = self._global_codes(cells.chunk(cells.num_chunks - 1).dictionary)  # one for all
         for chunk in cells.chunks:
             indices = chunk.indices.to_numpy()
             self._codes.append(indices.astype(np.int32, copy=False) if codes is None else codes[indices])

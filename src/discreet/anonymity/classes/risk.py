@@ -171,7 +171,7 @@ def measure(
     GROUP BY runs in the engine that holds the rows; everything else is exact integer arithmetic over its groups.
 
     Args:
-        source: Whatever `dp.protect` takes.
+        source: A path, frame or table, as for `dp.protect`.
         quasi: Names of the columns that an attacker may know.
         sensitive: Names of the columns that an attacker may learn. Default: none.
         ordered: Those of `sensitive` whose values are ordered, for t. Default: none, all values are equally distant.
