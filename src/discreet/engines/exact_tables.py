@@ -142,7 +142,8 @@ class ExactTable:
             nulls: "value": a missing cell is a value. "exclude": rows with a missing cell in `columns` are left out.
 
         Yields:
-            Batches with `columns` in the types of `column_types` and the count last, as 64-bit integers.
+            Batches with `columns` in the types of `column_types` and the count last, as 64-bit integers. Text has long
+            or short offsets.
         """
         if nulls not in NULL_POLICIES:
             raise ParameterError(f"nulls={nulls!r}", because="the engine knows two policies", instead='nulls="value"')

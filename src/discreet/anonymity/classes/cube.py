@@ -31,6 +31,12 @@ class Cube:
         codes: For each column one code a row of the cube.
         people: Number of people in each row of the cube; 1 where `persons` is given.
         persons: Code of the person of each row, where persons have several rows; otherwise None.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> dp.anonymity.cube(pa.table({"age": [30, 30, 40]}), ["age"]).total
+        3
     """
 
     quasi: tuple[str, ...]

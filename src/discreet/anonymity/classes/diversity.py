@@ -66,6 +66,9 @@ class Diversity(OwnerResult):
 
         Returns:
             Whether it holds.
+
+        Raises:
+            ParameterError: If `c` is not a number.
         """
         return self.least_c is not None and rational(c, "c") > self.least_c
 

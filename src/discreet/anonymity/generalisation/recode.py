@@ -214,13 +214,13 @@ def _read(
     names = [rule.name for rule in rules]
     with exact_tables.open_table(source, table=table) as rows:
         batches = list(rows.groups([*names, *([person] if person else [])]))
-        types = rows.column_types(names)
+        kinds = [TYPES[kind] for kind in rows.column_types(names).values()]
     columns = [
         recode_column(
-            pa.chunked_array([batch.column(place) for batch in batches], type=TYPES[types[rule.name]]),
+            pa.chunked_array([batch.column(place).cast(kind) for batch in batches], type=kind),
             rule,
         )
-        for place, rule in enumerate(rules)
+        for place, (rule, kind) in enumerate(zip(rules, kinds, strict=True))
     ]
     counts = pa.chunked_array([batch.column(batch.num_columns - 1) for batch in batches], type=pa.int64())
     persons = pa.chunked_array([batch.column(len(rules)) for batch in batches]) if person and batches else None
