@@ -1,9 +1,19 @@
-"""Levels know how high they are."""
+"""Levels know how high they are, and are nested."""
 
 import numpy as np
+import pytest
 
+import discreet as dp
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
 
 
 def test_the_height_is_the_number_of_the_last_level():
     assert GeneralisationLevels((np.arange(2), np.zeros(2, dtype=np.int64)), (("a", "b"), ("*",))).height == 1
+
+
+def test_levels_that_are_not_nested_are_refused_whoever_makes_them():
+    """A search rolls counts up from level to level, which is wrong for these."""
+    codes = (np.arange(3), np.array([0, 0, 1]), np.array([0, 1, 1]))
+    with pytest.raises(dp.errors.ParameterError) as caught:
+        GeneralisationLevels(codes, (("a", "b", "c"), ("ab", "c"), ("a", "bc")))
+    assert caught.value.because == "values that are alike at level 1 must be alike above it"

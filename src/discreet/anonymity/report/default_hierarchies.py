@@ -14,9 +14,10 @@ import pyarrow.compute as pc
 
 from discreet.anonymity.classes.cube import Cube
 from discreet.anonymity.generalisation.hierarchies import dates, intervals, mask
+from discreet.anonymity.generalisation.hierarchies.base import EVERYTHING, is_text
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
+from discreet.anonymity.generalisation.sources import levels_of_column
 
-EVERYTHING = "*"
 MOST_NODES = 3_000
 """Nodes of a lattice that a report searches; levels are left out of the finest hierarchies until it has no more."""
 _LONGEST_CODE = 12
@@ -25,7 +26,10 @@ _LONGEST_CODE = 12
 def column_levels(cube: Cube, hierarchies: Mapping[str, object] | None) -> dict[str, GeneralisationLevels]:
     """The levels of each quasi-identifier, few enough to search all combinations."""
     named = hierarchies or {}
-    found = {name: _levels(cube.values[name], named.get(name)) for name in cube.quasi}
+    found = {
+        name: levels_of_column(name, named[name], cube) if named.get(name) else default_levels(cube.values[name])
+        for name in cube.quasi
+    }
     while math.prod(levels.height + 1 for levels in found.values()) > MOST_NODES:
         tallest = max(found, key=lambda name: found[name].height)
         if found[tallest].height == 1:
@@ -45,15 +49,6 @@ def default_levels(values: pa.Array) -> GeneralisationLevels:
     return mask().levels(values) if _is_code(values) else _two_levels(values)
 
 
-def _levels(values: pa.Array, hierarchy: object) -> GeneralisationLevels:
-    if hierarchy is None:
-        return default_levels(values)
-    if isinstance(hierarchy, GeneralisationLevels):
-        return hierarchy
-    levels: GeneralisationLevels = hierarchy.levels(values)  # type: ignore[attr-defined]
-    return levels
-
-
 def _round_widths(values: pa.Array) -> list[Fraction]:
     """Widths of 1/10, 1/2, 1 and 2 times the power of ten below the range of the values."""
     ends = pc.min_max(values).as_py()
@@ -66,7 +61,7 @@ def _round_widths(values: pa.Array) -> list[Fraction]:
 
 def _is_code(values: pa.Array) -> bool:
     """Whether all values are codes of one length that hold a digit, such as ZIP codes."""
-    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+    if not is_text(values.type):
         return False
     known = values.drop_null()
     lengths = pc.unique(pc.utf8_length(known))

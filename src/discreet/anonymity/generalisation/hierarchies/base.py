@@ -5,7 +5,6 @@ missing at every level below the highest, where it is `*` like all others. NaN i
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.anonymity.classes.cube import Codes
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
-from discreet.errors import ParameterError, TypeMismatchError, public_class
+from discreet.errors import TypeMismatchError, public_class
 
 EVERYTHING = "*"
 
@@ -70,7 +69,6 @@ class ValueHierarchy:
         first = np.arange(len(plain), dtype=np.int64)
         labels = _spread(steps[0].labels, steps[0].codes)
         steps = [LevelGroups(first, labels), *steps[1:], _everything(len(plain))]
-        require_monotone([step.codes for step in steps])
         return GeneralisationLevels(tuple(step.codes for step in steps), tuple(tuple(step.labels) for step in steps))
 
     def _steps(self, values: pa.Array) -> Sequence[LevelGroups]:
@@ -112,20 +110,6 @@ def groups_of(labels: pa.Array) -> LevelGroups:
     """The groups of a level from the label of each value."""
     encoded = labels.dictionary_encode()
     return LevelGroups(encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary.to_pylist())
-
-
-def require_monotone(levels: Sequence[Codes]) -> None:
-    """Refuse levels that part values which a lower level holds alike."""
-    for number, (fine, coarse) in enumerate(pairwise(levels)):
-        parents = np.zeros(int(fine.max(initial=-1)) + 1, dtype=np.int64)
-        parents[fine] = coarse
-        broken = int(np.count_nonzero(parents[fine] != coarse))
-        if broken:
-            raise ParameterError(
-                f"level {number + 1} of a hierarchy, which parts {broken:,} values",
-                because=f"values that are alike at level {number} must be alike above it",
-                instead=f"one group at level {number + 1} for each group at level {number}",
-            )
 
 
 def _with_missing(step: LevelGroups, missing: NDArray[np.bool_]) -> LevelGroups:
