@@ -156,7 +156,7 @@ def test_rows_and_people_are_equal_where_each_person_has_one_row(most: int, monk
     monkeypatch.setattr(exact_tables, "_MOST_ROWS", most)
     for persons, people in ((["x", "y", None, None], 4), (["x", "x", None, None], 3), ([None], 1), ([], 0)):
         with open_table(pa.table({"who": pa.array(persons, pa.string())})) as rows:
-            assert rows.row_numbers("who") == rows.row_numbers("who") == (len(persons), people)
+            assert rows.least_totals("who") == rows.least_totals("who") == (len(persons), people)
 
 
 def test_names_that_a_source_does_not_have_are_refused() -> None:

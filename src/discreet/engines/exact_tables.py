@@ -73,7 +73,7 @@ _ANY_CELL = (
     "WHEN 'text' THEN CASE WHEN is_unicode(CAST({0} AS BLOB)) THEN {0} ELSE hex(CAST({0} AS BLOB)) END "
     "WHEN 'blob' THEN hex({0}) END COLLATE BINARY"
 )
-_CELLS, _HASHES = "sqlite", "duckdb"
+_SQLITE, _DUCKDB = "sqlite", "duckdb"
 _MOST_ROWS, _FEW_ROWS = 2**25, 4
 """Rows that are sorted in memory here, and rows a person up to which they are not grouped first."""
 
@@ -169,10 +169,10 @@ class ExactTable:
 
     def _are_rows_distinct(self, types: Mapping[str, ColumnType], person: str | None) -> bool:
         """Whether few rows would be merged: by rows a person, or by the first rows of the table."""
-        if self._engine.dialect.name != _HASHES or self._source.kind == "csv":
+        if self._engine.dialect.name != _DUCKDB or self._source.kind == "csv":
             return False
         if person is not None:
-            rows, people = self.row_numbers(person)
+            rows, people = self.least_totals(person)
             return rows <= min(_MOST_ROWS, _FEW_ROWS * people)
         reads = ", ".join(f"{self._read(name, kind)} AS c{i}" for i, (name, kind) in enumerate(types.items()))
         some = f"(SELECT {reads} FROM {self._place.relation} LIMIT {_SOME_ROWS})"
@@ -180,14 +180,14 @@ class ExactTable:
         rows = self.totals()[0]
         return distinct >= _MOSTLY * min(rows, _SOME_ROWS) and rows <= _MOST_ROWS
 
-    def row_numbers(self, person: str) -> tuple[int, int]:
+    def least_totals(self, person: str) -> tuple[int, int]:
         """Number of rows, and a number of people that is never too large; where they are equal it is exact.
 
         DuckDB counts distinct hashes: different hashes are different persons, and sorting integers is quicker than
         COUNT(DISTINCT).
         """
         if person not in self._numbers:
-            hashes = self._hashes(person) if self._engine.dialect.name == _HASHES else None
+            hashes = self._hashes(person) if self._engine.dialect.name == _DUCKDB else None
             self._numbers[person] = self.totals(person) if hashes is None else hashes
         return self._numbers[person]
 
@@ -222,7 +222,7 @@ class ExactTable:
 
     def _arrow_type(self, kind: ColumnType) -> pa.DataType:
         """Batches of DuckDB have text with short offsets, which a cast would only copy."""
-        is_short = kind is ColumnType.TEXT and self._engine.dialect.name == _HASHES
+        is_short = kind is ColumnType.TEXT and self._engine.dialect.name == _DUCKDB
         return pa.string() if is_short else TYPES[kind]
 
     def totals(self, person: str | None = None) -> tuple[int, int]:
@@ -263,7 +263,7 @@ class ExactTable:
     def _odd(self, name: str, kind: ColumnType) -> str | None:
         quoted = self._engine.dialect.identifier(name)
         read = self._read(name, kind) if kind in TYPES else ""
-        form = (_ODD_CELL if self._engine.dialect.name == _CELLS else _ODD_TEXT).get(kind)
+        form = (_ODD_CELL if self._engine.dialect.name == _SQLITE else _ODD_TEXT).get(kind)
         printed = self._engine.dialect.varchar.format(read)
         return form and f"{quoted} IS NOT NULL AND ({form.format(quoted, f'({read})', f'({printed})')})"
 
@@ -276,9 +276,9 @@ class ExactTable:
         """SQL of a column in a type."""
         dialect, stored = self._engine.dialect, self._place.stored[name]
         quoted = dialect.identifier(name)
-        if dialect.name == _CELLS and name in self._texts:
+        if dialect.name == _SQLITE and name in self._texts:
             return _ANY_CELL.format(quoted)
-        if dialect.name == _CELLS and kind is ColumnType.REAL:
+        if dialect.name == _SQLITE and kind is ColumnType.REAL:
             return f"(CAST({quoted} AS REAL) + 0.0)"
         plain = _PLAIN.get((dialect.name, stored))
         return (plain or self._place.reads[stored, kind]).format(quoted)
@@ -306,14 +306,14 @@ class ExactTable:
         if stored is StorageType.TEXT:
             kind = self._guesses.get(name, ColumnType.TEXT)
             return kind if kind in TYPES and (stored, kind) in self._place.reads else ColumnType.TEXT
-        if stored is StorageType.OTHER and self._engine.dialect.name == _CELLS:
+        if stored is StorageType.OTHER and self._engine.dialect.name == _SQLITE:
             return self._guesses.get(name, ColumnType.TEXT)
         return _NATURAL.get(stored)
 
     @cached_property
     def _guesses(self) -> Mapping[str, ColumnType]:
         """The types that columns of text seem to have, where the source says nothing of them."""
-        has_guesses = self._source.kind in ("csv", _CELLS) or self._source.looks is not None
+        has_guesses = self._source.kind in ("csv", _SQLITE) or self._source.looks is not None
         return registry.draft(self._source) if has_guesses else {}
 
 

@@ -7,7 +7,7 @@ import pytest
 from pyarrow import csv, parquet
 
 import discreet as dp
-from discreet.anonymity.report.gathering import source_name
+from discreet.anonymity.report.assessment import source_name
 from discreet.errors import NameNotFoundError, ParameterError
 
 QUASI = ["zip_code", "birth_date", "sex"]

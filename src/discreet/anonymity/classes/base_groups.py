@@ -68,7 +68,7 @@ def read_groups(
 
 
 def _has_one_row_each(table: ExactTable, person: str) -> bool:
-    rows, people = table.row_numbers(person)
+    rows, people = table.least_totals(person)
     return rows == people
 
 

@@ -11,15 +11,15 @@ from discreet.anonymity.limits import worked_tables
 from discreet.anonymity.report import exposure
 from discreet.anonymity.report.findings import NULLS, RiskFindings
 from discreet.anonymity.report.generalisation_cost import generalisation_costs
-from discreet.anonymity.report.measurer import Measurer
 from discreet.anonymity.report.release_plan import release_plan
+from discreet.anonymity.report.source_measures import SourceMeasures
 from discreet.errors import ParameterError
 
 IN_MEMORY = "the table"
 _EXAMPLE = 'quasi=["zip_code", "birth_date", "sex"]'
 
 
-def gather(
+def assess_source(
     source: object,
     quasi: Sequence[str],
     *,
@@ -37,7 +37,7 @@ def gather(
             f"nulls={nulls!r}", because="it is not a policy for missing cells", instead='nulls="value"'
         )
     whole = cube(source, quasi, sensitive, person=person, table=table)
-    measures = Measurer(source, quasi, sensitive, person=person, nulls=nulls, table=table)
+    measures = SourceMeasures(source, quasi, sensitive, person=person, nulls=nulls, table=table)
     known, excluded = exposure.without_missing(whole) if nulls == "exclude" else (whole, 0)
     growth = measures.growth() if nulls == "wildcard" else exposure.growth(known)
     return RiskFindings(

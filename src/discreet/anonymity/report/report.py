@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.anonymity.owners import SCHEMA, STAMP, OwnerResult, plain_data
 from discreet.anonymity.report import charts, page, text
+from discreet.anonymity.report.assessment import assess_source
 from discreet.anonymity.report.findings import RiskFindings
-from discreet.anonymity.report.gathering import gather
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import whole
 from discreet.release.report.markup import Markup
@@ -204,7 +204,7 @@ def risk_report(
     """
     sizes = [whole(each, "k", least=2) for each in ([k] if isinstance(k, int) else k)]
     return RiskReport(
-        gather(
+        assess_source(
             source,
             quasi,
             sensitive=sensitive,

@@ -18,7 +18,7 @@ from discreet.anonymity.report.exposure import (
 WILDCARD = "wildcard"
 
 
-class Measurer:
+class SourceMeasures:
     """Measures sets of columns of one source."""
 
     def __init__(
