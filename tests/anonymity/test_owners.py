@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.anonymity.owners import STAMP, OwnerResult
+import numpy as np
+
+from discreet.anonymity.owners import STAMP, OwnerResult, plain_data
 
 
 @dataclass(frozen=True, repr=False)
@@ -24,3 +26,7 @@ def test_text_and_json_carry_the_stamp():
         "audience": STAMP,
         "figures": {"share": 0.25},
     }
+
+
+def test_counts_of_numpy_stay_whole_in_json():
+    assert repr(plain_data((np.int64(3), Fraction(1, 2), np.bool_(True)))) == "[3, 0.5, True]"

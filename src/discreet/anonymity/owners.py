@@ -1,6 +1,7 @@
 """The stamp of every result about anonymity: exact figures about people, for the owners of the data alone."""
 
 from dataclasses import fields
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from discreet.errors import public_class
@@ -60,6 +61,6 @@ def plain_data(value: Any) -> Any:
         return [plain_data(part) for part in value]
     if hasattr(value, "isoformat"):
         return value.isoformat()
-    if hasattr(value, "numerator") and hasattr(value, "denominator") and not isinstance(value, int):
+    if isinstance(value, Fraction):
         return float(value)
     return value.item() if hasattr(value, "item") else value

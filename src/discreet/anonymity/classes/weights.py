@@ -61,7 +61,8 @@ def weighted_classes(groups: BaseGroups, classes: ClassKeys, weight: str) -> Wei
     sums = [np.add.reduceat(limb[codes] * rows, starts) for limb in limbs]
     estimates = sum((each.astype(float) * 2.0 ** (_LIMB * i) for i, each in enumerate(sums)), np.zeros(len(starts)))
     near = np.flatnonzero(estimates <= estimates.min() * (1 + 2.0**-40))
-    smallest = min(_joined(sums, int(i)) for i in near[:100_000])
+    candidates = np.unique(np.stack([each[near] for each in sums]), axis=1)
+    smallest = min(_joined(list(candidates), i) for i in range(candidates.shape[1]))
     everything = sum(int(each.sum(dtype=object)) << (_LIMB * i) for i, each in enumerate(sums))
     sizes = np.maximum(estimates / denominator, 1.0)
     expected = math.fsum(np.add.reduceat(rows, starts) / sizes) / int(rows.sum())

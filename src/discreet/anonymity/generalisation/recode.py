@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from discreet.anonymity.classes.encoding import ranks as value_ranks
 from discreet.anonymity.generalisation import file_writer
 from discreet.anonymity.generalisation.recode_cells import choose_cells, require_few
 from discreet.anonymity.generalisation.recode_columns import (
@@ -269,7 +269,5 @@ def _rows(
 
 def _sort_values(values: pa.Array, codes: NDArray[np.int64]) -> CodedColumn:
     """The column with codes in the order of its values; a null is last."""
-    order = pc.sort_indices(values).to_numpy().astype(np.int64)
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.arange(len(order))
-    return CodedColumn(ranks[codes], values.take(pa.array(order)))
+    ranks = value_ranks(values)
+    return CodedColumn(ranks[codes], values.take(pa.array(np.argsort(ranks))))
