@@ -6,7 +6,7 @@ import pytest
 
 import discreet as dp
 from discreet.anonymity.uniques import row_codes
-from discreet.anonymity.uniques.row_codes import quasi_columns, read_rows
+from discreet.anonymity.uniques.row_codes import read_rows
 
 
 def blocks_of(table, length):
@@ -50,10 +50,3 @@ def test_persons_with_one_row_each_are_not_read_and_others_are_numbered():
     rows = read_rows(table, ["a"], person="who", table=None)
     assert rows.people == 3
     assert sorted(rows.persons.tolist()) == [0, 0, 1, 2]
-
-
-def test_quasi_identifiers_are_a_list_of_different_names():
-    assert quasi_columns(["a", "b"]) == ("a", "b")
-    for wrong in ("a", [], ["a", "a"]):
-        with pytest.raises(dp.errors.ParameterError):
-            quasi_columns(wrong)

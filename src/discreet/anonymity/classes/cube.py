@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.anonymity.classes.base_groups import read_groups
+from discreet.anonymity.classes.column_lists import names_of
 from discreet.anonymity.classes.keys import renumber
 from discreet.engines.exact_tables import open_table
 from discreet.errors import short_traceback
@@ -79,6 +80,7 @@ def cube(
         The cube.
 
     Raises:
+        ParameterError: If columns are not a list of distinct names.
         NameNotFoundError: If the source does not have a column.
 
     Example:
@@ -88,12 +90,13 @@ def cube(
         >>> sorted(found.people.tolist()), found.total
         ([1, 2], 3)
     """
+    quasi, sensitive = names_of(quasi, "quasi", least=0), names_of(sensitive, "sensitive", least=0)
     with open_table(source, table=table, memory_limit=memory_limit) as rows:
         groups = read_groups(rows, [*quasi, *sensitive], person, are_distinct=True)
     codes = {name: each.astype(np.int64) for name, each in groups.codes.items()}
     persons = groups.people.persons
     numbers = None if persons is None else renumber(persons.astype(np.int64))[0]
-    return Cube(tuple(quasi), tuple(sensitive), groups.values, codes, groups.people.counts, numbers)
+    return Cube(quasi, sensitive, groups.values, codes, groups.people.counts, numbers)
 
 
 def cube_of(

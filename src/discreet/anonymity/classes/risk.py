@@ -14,6 +14,7 @@ from typing import Any
 from discreet.anonymity.classes.base_groups import BaseGroups, read_groups
 from discreet.anonymity.classes.class_table import ClassTable, class_table, classes_of
 from discreet.anonymity.classes.closeness import closeness_of
+from discreet.anonymity.classes.column_lists import names_of
 from discreet.anonymity.classes.column_risk import ColumnRisk, column_risks
 from discreet.anonymity.classes.diversity import Diversity, diversity_of
 from discreet.anonymity.classes.journalist import JournalistRisk, journalist_risk
@@ -278,17 +279,6 @@ def _prosecutor(classes: ClassTable, threshold: Fraction) -> ProsecutorRisk:
         people_above=above,
         share_above=Fraction(above, everyone),
     )
-
-
-def names_of(names: object, word: str, *, least: int = 1) -> tuple[str, ...]:
-    """Distinct names of columns; a lone text is not a list."""
-    found: tuple[object, ...] = tuple(names) if isinstance(names, list | tuple) else ()
-    texts = tuple(name for name in found if isinstance(name, str))
-    if not isinstance(names, list | tuple) or len(texts) < least or len(set(texts)) != len(found):
-        raise ParameterError(
-            f"{word}={names!r}", because="columns are given as a list of distinct names", instead=f'{word}=["zip"]'
-        )
-    return texts
 
 
 def _require_ordered(ordered: tuple[str, ...], sensitive: tuple[str, ...]) -> tuple[str, ...]:

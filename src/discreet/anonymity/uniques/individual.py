@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from discreet.anonymity.classes.column_lists import names_of
+from discreet.anonymity.classes.encoding import EncodedGroups, encode_groups
+from discreet.anonymity.classes.keys import pack, renumber
 from discreet.anonymity.owners import OwnerResult
 from discreet.anonymity.uniques.posterior import Floats, posterior_risk
-from discreet.anonymity.uniques.row_codes import quasi_columns
-from discreet.attacks.tables import classes, encode
 from discreet.catalog.catalog import ColumnType
-from discreet.engines.exact_tables import COUNT, open_table
+from discreet.engines.exact_tables import open_table
 from discreet.errors import ParameterError, TypeMismatchError, public_class, short_traceback
 
 THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.5)
@@ -146,33 +146,32 @@ def individual_risk(
         >>> dp.anonymity.individual_risk(rows, ["age"], weight="weight").people
         3
     """
-    names = quasi_columns(quasi)
+    names = names_of(quasi, "quasi")
     others = list(dict.fromkeys([weight, *([person] if person else [])]))
     with open_table(source, table=table, memory_limit=memory_limit) as rows:
         kind = rows.column_types([*names, *others])[weight]
         if kind not in (ColumnType.INTEGER, ColumnType.REAL):
             raise TypeMismatchError(f"weight={weight!r}", because="weights are numbers", instead="a column of numbers")
-        batches = list(rows.groups([*names, *others]))
-    if not batches:
+        groups = encode_groups(rows.groups([*names, *others]), [*names, weight], person)
+    if not len(groups.counts):
         return _summarise(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), None)
-    groups = pa.Table.from_batches(batches)
-    return _risk_of(groups, names, weight, person)
+    return _risk_of(groups, names, weight)
 
 
-def _risk_of(groups: pa.Table, names: Sequence[str], weight: str, person: str | None) -> IndividualRisk:
-    weights = groups[weight].fill_null(0).to_numpy().astype(np.float64)
+def _risk_of(groups: EncodedGroups, names: Sequence[str], weight: str) -> IndividualRisk:
+    weights = groups.values[weight].fill_null(0).to_numpy().astype(np.float64)[groups.codes[weight]]
     if not np.all((weights >= 0) & np.isfinite(weights)):
         raise ParameterError(
             f"weight={weight!r}",
             because="sampling weights are finite numbers of at least zero",
             instead="a column with the number of people that a row stands for",
         )
-    counts = groups[COUNT].to_numpy()
-    *_, (codes,) = classes([groups], names)
-    if person is None:
+    counts, who = groups.counts, groups.persons
+    columns = [(groups.codes[name], len(groups.values[name])) for name in names]
+    codes, _ = renumber(pack(columns, len(counts)).values)
+    if who is None:
         return _summarise(codes, counts, weights, None)
-    who = encode([groups[person]], person)
-    unnamed = groups[person].is_null().to_numpy()
+    unnamed = np.zeros(len(who), dtype=np.bool_) if groups.unnamed is None else who == groups.unnamed
     # rows without a person count as so many people; pairs of a person and a class count once, with their least weight
     order = np.lexsort((weights, who, codes))
     again = np.zeros(len(order), dtype=np.bool_)

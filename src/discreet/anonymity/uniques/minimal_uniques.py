@@ -13,8 +13,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.anonymity.classes.column_lists import names_of
 from discreet.anonymity.owners import OwnerResult
-from discreet.anonymity.uniques.row_codes import quasi_columns, read_rows
+from discreet.anonymity.uniques.row_codes import read_rows
 from discreet.anonymity.uniques.suda import MinimalSets, find_minimal_sets, score_weights
 from discreet.errors import public_class, short_traceback
 from discreet.exact.numbers import whole
@@ -135,7 +136,7 @@ def minimal_uniques(
         >>> found.people, found.subsets
         (500, 6)
     """
-    names = quasi_columns(quasi)
+    names = names_of(quasi, "quasi")
     largest = min(whole(size, "size"), len(names))
     rows = read_rows(source, names, person=person, table=table, memory_limit=memory_limit)
     return _summarise(find_minimal_sets(rows, largest), names, largest, rows.people)

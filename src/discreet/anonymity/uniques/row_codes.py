@@ -8,9 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from discreet.attacks.tables import column_names
 from discreet.engines.exact_tables import COUNT, open_table
-from discreet.errors import ParameterError
 
 Codes = NDArray[np.unsignedinteger]
 
@@ -35,16 +33,6 @@ class RowCodes:
 
     def __len__(self) -> int:
         return len(self.columns[0])
-
-
-def quasi_columns(quasi: Sequence[str]) -> tuple[str, ...]:
-    """The quasi-identifiers that somebody listed: at least one, each once."""
-    names = column_names(quasi, "quasi", example='["zip", "birth_date", "sex"]')
-    if len(set(names)) != len(names):
-        raise ParameterError(
-            f"quasi={names!r}", because="a column is listed twice", instead=f"quasi={list(dict.fromkeys(names))!r}"
-        )
-    return tuple(names)
 
 
 def read_rows(

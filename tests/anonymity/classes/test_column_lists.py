@@ -1,0 +1,19 @@
+"""Columns are lists of different names, and a lone name is refused."""
+
+import pytest
+
+import discreet as dp
+from discreet.anonymity.classes.column_lists import names_of
+
+
+def test_quasi_identifiers_are_a_list_of_different_names():
+    assert names_of(["a", "b"], "quasi") == ("a", "b")
+    assert names_of((), "sensitive", least=0) == ()
+    for wrong in ("a", [], ["a", "a"], [1], None):
+        with pytest.raises(dp.errors.ParameterError):
+            names_of(wrong, "quasi")
+
+
+def test_a_cube_refuses_the_letters_of_a_lone_name():
+    with pytest.raises(dp.errors.ParameterError):
+        dp.anonymity.cube("people.csv", "age")
