@@ -12,9 +12,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import discreet as dp
 from discreet.catalog.catalog import ColumnType
 from discreet.engines import exact_tables
 from discreet.engines.exact_tables import COUNT, open_table
+from discreet.engines.sources import csv_records
 from discreet.errors import NameNotFoundError, ParameterError, SourceError
 from servers import PostgresServer
 
@@ -183,3 +185,45 @@ def test_the_count_stands_last_under_a_name_of_its_own() -> None:
 def test_bytes_that_are_not_text_are_values_of_their_own() -> None:
     cells = pa.array([b"a", b"\xff", b"\xfe", None], pa.binary()).view(pa.string())
     assert _groups(pa.table({"word": cells}), "word") == {("a",): 1, ("\\xff",): 1, ("\\xfe",): 1, (None,): 1}
+
+
+def _functions() -> list[Any]:
+    hierarchy = {"zip": dp.anonymity.hierarchies.mask(), "sex": dp.anonymity.hierarchies.mask()}
+    return [
+        lambda path: dp.anonymity.measure(path, ["zip", "sex"]),
+        lambda path: dp.anonymity.measure(pa.table({"zip": ["1"], "sex": ["F"]}), ["zip", "sex"], population=path),
+        lambda path: dp.anonymity.cube(path, ["zip", "sex"]),
+        lambda path: dp.anonymity.minimal_uniques(path, ["zip", "sex"]),
+        lambda path: dp.anonymity.individual_risk(path, ["sex"], weight="zip"),
+        lambda path: dp.anonymity.generalise(path, {"zip": (hierarchy["zip"], 1)}),
+        lambda path: dp.anonymity.search(path, hierarchy, k=2),
+        lambda path: dp.anonymity.mondrian(path, ["zip", "sex"], k=2),
+        lambda path: dp.anonymity.risk_report(path, ["zip", "sex"]),
+    ]
+
+
+@pytest.mark.parametrize("place", range(9))
+@pytest.mark.parametrize("line", [b"77777\n", b"77777,M,x\n", b'"77777,M\n', "Köln,M\n".encode("latin-1")])
+def test_no_function_leaves_out_a_row_of_a_csv_that_cannot_be_read(tmp_path: Path, place: int, line: bytes) -> None:
+    path = tmp_path / "rg.csv"
+    path.write_bytes(b"zip,sex\n" + b"10115,M\n10117,F\n" * 45 + line)
+    with pytest.raises(SourceError, match="the first in line 92"):
+        _functions()[place](path)
+
+
+def test_a_csv_whose_records_the_engine_does_not_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'zip,sex\n1"1,M\n')
+    with open_table(path) as rows:
+        assert rows.totals() == (1, 1)
+    monkeypatch.setattr(csv_records, "require_readable", lambda *_: 2)
+    with pytest.raises(SourceError, match="it has 2 records"), open_table(path):
+        pass
+
+
+def test_bytes_of_zero_in_a_csv_are_part_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"zip,sex\n77\x001,M\n77\x002,M\n77,M\n")
+    assert dp.anonymity.measure(path, ["zip"]).class_sizes == ((1, 3),)

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines import registry
+from discreet.engines.sources import csv_records
 from discreet.engines.sources.arrow_types import transport_type
 from discreet.engines.sources.source import Source, Statements, unreadable_column
 from discreet.engines.sources.workspace import Workspace
@@ -100,7 +101,9 @@ def open_table(
     kind = registry.engine_of(opened)
     engine = kind({_TABLE: RegisteredSource(opened, 0)}, Workspace(), memory_limit=memory_limit, threads=threads)
     try:
-        yield ExactTable(opened, engine)
+        rows = ExactTable(opened, engine)
+        _require_all_rows(opened, rows)
+        yield rows
     finally:
         engine.close()
 
@@ -315,6 +318,15 @@ class ExactTable:
         """The types that columns of text seem to have, where the source says nothing of them."""
         has_guesses = self._source.kind in ("csv", _SQLITE) or self._source.looks is not None
         return registry.draft(self._source) if has_guesses else {}
+
+
+def _require_all_rows(source: Source, rows: ExactTable) -> None:
+    """Refuse CSV files with a row that the engine leaves out: it may be the row of somebody who is alone."""
+    if source.kind != "csv":
+        return
+    records = csv_records.require_readable(source.paths, len(source.columns), source.delimiter)
+    if records is not None and (read := rows.totals()[0]) != records:
+        raise csv_records.unread_records(source.paths, records, read)
 
 
 def _decode(cells: pa.Array, kind: pa.DataType) -> pa.Array:
