@@ -87,7 +87,7 @@ class NonUniformEntropy:
     @cached_property
     def _group_sizes(self) -> dict[tuple[int, int], Codes]:
         return {
-            (column, level): _sum_by(codes, self.frequencies[column])
+            (column, level): sum_by(codes, self.frequencies[column])
             for column, levels in enumerate(self.levels)
             for level, codes in enumerate(levels.codes)
         }
@@ -109,7 +109,7 @@ class NonUniformEntropy:
             records = classes.records[classes.suppressed]
             for column, level in enumerate(classes.node):
                 groups = self._group_sizes[column, level]
-                counts = _sum_by(classes.column(column)[classes.suppressed], records, len(groups))
+                counts = sum_by(classes.column(column)[classes.suppressed], records, len(groups))
                 pairs = zip(counts.tolist(), groups.tolist(), strict=True)
                 parts += [count * log2(self.records / group) for count, group in pairs if count]
         return fsum(parts)
@@ -145,7 +145,7 @@ class QueryErrors:
         divisors = np.ones(len(products), dtype=np.int64)
         for column, members in query.items():
             codes = self.levels[column].codes[classes.node[column]]
-            hits, sizes = _sum_by(codes, members), _sum_by(codes, np.ones_like(members))
+            hits, sizes = sum_by(codes, members), sum_by(codes, np.ones_like(members))
             bound *= int(sizes.max(initial=1))
             if bound >= _EXACT:  # exact integers of any size, more slowly
                 products, divisors = products.astype(np.object_), divisors.astype(np.object_)
@@ -185,7 +185,7 @@ def loss_metric(
         return AverageClassSize()
     if name == "query_error":
         return query_errors(cube, levels, queries)
-    frequencies = tuple(_sum_by(cube.codes[column], cube.people, len(cube.values[column])) for column in cube.quasi)
+    frequencies = tuple(sum_by(cube.codes[column], cube.people, len(cube.values[column])) for column in cube.quasi)
     return NonUniformEntropy(tuple(levels), frequencies)
 
 
@@ -229,7 +229,7 @@ def _members(cube: Cube, name: str, condition: Collection[Any] | Callable[[Any],
     return np.array(flags, dtype=np.int64)
 
 
-def _sum_by(codes: Codes, numbers: Codes, length: int = 0) -> Codes:
+def sum_by(codes: Codes, numbers: Codes, length: int = 0) -> Codes:
     """Sum of numbers for each code, in integers."""
     sums = np.zeros(max(length, int(codes.max(initial=-1)) + 1), dtype=np.int64)
     np.add.at(sums, codes, numbers)

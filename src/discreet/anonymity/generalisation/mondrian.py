@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.anonymity.classes.cube import Codes, Cube
 from discreet.anonymity.classes.encoding import ranks as value_ranks
+from discreet.anonymity.generalisation.loss import sum_by
 from discreet.anonymity.generalisation.partitioning import (
     BoxRows,
     ValueAxis,
@@ -52,13 +53,13 @@ class ClassBoxes:
     @cached_property
     def records(self) -> Codes:
         """Number of records of each class."""
-        return _sum_by(self.rows, self.cube.people, len(self.sizes))
+        return sum_by(self.rows, self.cube.people, len(self.sizes))
 
     def entropy(self) -> float:
         """Non-uniform entropy in bits; the frequency of a box is that of all values within its span."""
         parts = []
         for column, (name, axis) in enumerate(zip(self.cube.quasi, self.axes, strict=True)):
-            counts = _sum_by(self.cube.codes[name], self.cube.people, len(axis.order))
+            counts = sum_by(self.cube.codes[name], self.cube.people, len(axis.order))
             parts += [-count * log2(count) for count in counts.tolist() if count]
             below = np.concatenate(([0], np.cumsum(counts[axis.order])))
             within = below[self.highs[column] + 1] - below[self.lows[column]]
@@ -288,7 +289,7 @@ def _counts_by_value(boxes: ClassBoxes) -> tuple[Codes, Codes, Codes]:
     owners = boxes.rows[inside] * max(1, len(ranks)) + ranks[cube.codes[cube.sensitive[0]][inside]]
     keys, codes = np.unique(owners, return_inverse=True)
     if cube.persons is None:
-        counts = _sum_by(codes, cube.people[inside], len(keys))
+        counts = sum_by(codes, cube.people[inside], len(keys))
     else:
         counts = distinct_counts(codes.astype(np.int64), cube.persons[inside], len(keys))
     return keys // max(1, len(ranks)), np.argsort(ranks)[keys % max(1, len(ranks))], counts
@@ -314,9 +315,3 @@ def _result(cube: Cube, boxes: ClassBoxes) -> MondrianPartition:
         non_uniform_entropy=boxes.entropy() if number else None,
         boxes=boxes,
     )
-
-
-def _sum_by(codes: Codes, numbers: Codes, length: int) -> Codes:
-    sums = np.zeros(length, dtype=np.int64)
-    np.add.at(sums, codes, numbers)
-    return sums

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from discreet.anonymity.generalisation.hierarchies.base import is_text
 from discreet.anonymity.linkage.persons import has_value
 from discreet.attacks.tables import Codes, encode, numbers
 from discreet.errors import ParameterError, TypeMismatchError
@@ -65,11 +66,11 @@ def compare(name: str, published: pa.ChunkedArray, auxiliary: pa.ChunkedArray, t
     if tolerance is None:
         return _split(encode([published, auxiliary], name), len(published))
     kinds = [_plain_type(column.type) for column in (published, auxiliary)]
-    if all(_is_text(kind) for kind in kinds):
+    if all(is_text(kind) for kind in kinds):
         return _compare_text(published, auxiliary, _edits(name, tolerance))
     if all(_is_time(kind) for kind in kinds):
         return _compare_times(published, auxiliary, kinds, _days(name, tolerance))
-    if any(_is_text(kind) or _is_time(kind) for kind in kinds):
+    if any(is_text(kind) or _is_time(kind) for kind in kinds):
         raise TypeMismatchError(
             f"column {name!r} of types {kinds[0]} and {kinds[1]}",
             because="a distance needs two columns of numbers, of dates or of text",
@@ -244,10 +245,6 @@ def _is_at_most(value: Any, bound: Fraction) -> bool:
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _is_time(kind: pa.DataType) -> bool:
