@@ -5,21 +5,15 @@ import io
 import sqlite3
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import csv
 
 import discreet as dp
-from discreet.anonymity.classes.cube import cube_of
-from discreet.anonymity.report.release_plan import dataset_name, release_plan
+from discreet.anonymity.report.release_plan import MAX_ROWS, dataset_name, release_plan
 
 COLUMNS = ["marital_status", "sex", "zip_code"]
-
-
-def cube_from(table, columns=COLUMNS, person=None):
-    names = [*columns, *([person] if person else [])]
-    groups = table.group_by(names).aggregate([([], "count_all")])
-    return cube_of(groups, columns, people="count_all", person=person)
 
 
 @pytest.fixture
@@ -35,9 +29,9 @@ def run(code, tmp_path, monkeypatch, **variables):
     return printed.getvalue()
 
 
-def test_the_code_for_a_file_runs_as_it_is(people, tmp_path, monkeypatch):
-    csv.write_csv(people, tmp_path / "people.csv")
-    plan = release_plan(str(tmp_path / "people.csv"), cube_from(people), COLUMNS, person="person_id", table=None)
+def test_the_code_for_a_file_runs_as_it_is(tmp_path, monkeypatch):
+    csv.write_csv(dp.datasets.people(20_000), tmp_path / "people.csv")
+    plan = release_plan(str(tmp_path / "people.csv"), COLUMNS, person="person_id", table=None)
     printed = run(plan.code, tmp_path, monkeypatch)
     assert "marital_status" in printed
     assert f"± {plan.margin}" in printed
@@ -45,7 +39,7 @@ def test_the_code_for_a_file_runs_as_it_is(people, tmp_path, monkeypatch):
 
 
 def test_the_code_for_a_table_in_memory_runs_with_its_variable(people, tmp_path, monkeypatch):
-    plan = release_plan(people, cube_from(people), COLUMNS, person=None, table=None)
+    plan = release_plan(people, COLUMNS, person=None, table=None)
     assert "privacy_unit=dp.ROW" in plan.code
     assert "±" in run(plan.code, tmp_path, monkeypatch, people=people)
 
@@ -55,27 +49,55 @@ def test_the_code_for_a_table_of_a_database_runs(people, tmp_path, monkeypatch):
         database.execute("CREATE TABLE persons (id INTEGER, sex TEXT)")
         pairs = zip(people["person_id"].to_pylist(), people["sex"].to_pylist(), strict=True)
         database.executemany("INSERT INTO persons VALUES (?, ?)", pairs)
-    plan = release_plan(str(tmp_path / "all.sqlite"), cube_from(people, ["sex"]), ["sex"], person="id", table="persons")
+    plan = release_plan(str(tmp_path / "all.sqlite"), ["sex"], person="id", table="persons")
     assert "±" in run(plan.code, tmp_path, monkeypatch)
 
 
 def test_the_margin_is_the_planners_and_nothing_is_charged(people, tmp_path, monkeypatch):
     monkeypatch.setenv("DISCREET_HOME", str(tmp_path / "home"))
-    plan = release_plan(people, cube_from(people), COLUMNS, person="person_id", table=None)
+    plan = release_plan(people, COLUMNS, person="person_id", table=None)
     assert float(plan.margin) > 0
     assert "not known" in plan.keys
     assert not (tmp_path / "home" / "ledger.sqlite").exists()
 
 
-def test_a_column_with_many_values_makes_no_table(people):
-    plan = release_plan(people, cube_from(people, ["birth_date"]), ["birth_date"], person=None, table=None)
+def test_bounds_and_column_are_the_same_for_all_rows(people):
+    statuses = [f"status {number}" for number in range(people.num_rows)]
+    others = (people, pa.concat_tables([people, people.slice(0, 1)]), people.slice(0, 1), people.slice(0, 0))
+    others += (people.set_column(people.column_names.index("marital_status"), "marital_status", pa.array(statuses)),)
+    plans = {release_plan(each, COLUMNS, person="person_id", table=None) for each in others}
+    (plan,) = plans
+    assert plan.by == "marital_status"
+    assert "    # your decision: further rows of a person are dropped" in plan.code
+    assert f"\n    max_rows={MAX_ROWS},\n" in plan.code
+
+
+def test_the_code_never_states_that_types_were_declared(people):
+    frame = pd.read_csv(io.StringIO("id,zip\n1,01234\n2,\n3,99999\n"))
+    for source in (frame, people, people.to_pandas()):
+        plan = release_plan(source, list(source)[1:2] if source is frame else COLUMNS, person=None, table=None)
+        assert "fixed_schema" not in plan.code
+    assert release_plan(frame, ["zip"], person="id", table=None).by is None
+
+
+def test_a_table_that_cannot_be_protected_as_it_is_is_refused_with_advice(tmp_path, monkeypatch):
+    days = pa.table({"born": pa.array([0, 1], pa.date32()), "sex": ["a", "b"]})
+    plan = release_plan(days, ["sex"], person="born", table=None)
+    assert plan.margin is None
+    assert "date" in plan.reason
+    with pytest.raises(dp.errors.SourceError, match=r"visits\.csv"):
+        run(plan.code, tmp_path, monkeypatch, people=days)
+
+
+def test_dates_make_no_table(people):
+    plan = release_plan(people, ["birth_date"], person=None, table=None)
     assert plan.by is None
     assert "group_by" not in plan.code
     assert plan.margin is not None
 
 
 def test_the_address_of_a_database_is_never_in_the_code(people):
-    plan = release_plan("postgresql://ada:secret@127.0.0.1:1/x", cube_from(people), COLUMNS, person=None, table="t")
+    plan = release_plan("postgresql://ada:secret@127.0.0.1:1/x", COLUMNS, person=None, table="t")
     assert "secret" not in str(plan)
     assert "os.environ" in plan.code
     assert plan.reason
@@ -83,8 +105,7 @@ def test_the_address_of_a_database_is_never_in_the_code(people):
 
 def test_names_of_columns_are_quoted_as_python():
     table = pa.table({'a"b\n': ["x", "y"] * 50, "n": np.ones(100, dtype=int)})
-    cube = cube_from(table, ['a"b\n'])
-    plan = release_plan(table, cube, ['a"b\n'], person=None, table=None)
+    plan = release_plan(table, ['a"b\n'], person=None, table=None)
     compile(plan.code, "<report>", "exec")
 
 

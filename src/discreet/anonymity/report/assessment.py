@@ -51,7 +51,7 @@ def assess_source(
         columns=measures.columns() if nulls == "wildcard" else exposure.column_exposures(known),
         sensitive=measures.sensitive_exposures(known) if sensitive else (),
         costs=generalisation_costs(known, hierarchies, sizes),
-        plan=release_plan(source, known, [*sensitive, *quasi], person=person, table=table),
+        plan=release_plan(source, [*sensitive, *quasi], person=person, table=table),
         limits=worked_tables(),
     )
 

@@ -2,18 +2,19 @@
 
 The query counts people by one column whose values are found by partition selection: values that are read from the data
 would be published without charge. The planner explains it from public facts; nothing is charged and no row is read.
+No figure of the data is in the code: bounds are constants that the owner decides, and the column follows from types and
+from what the caller named. The code makes no statement about the data that the caller did not make.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-import pyarrow as pa
-
 from discreet.accounting.filters import Budget
-from discreet.anonymity.classes.cube import Cube
+from discreet.catalog.catalog import ColumnType, Table
 from discreet.catalog.privacy_unit import ROW
 from discreet.errors import Refusal
 from discreet.ledger import SQLiteLedger
@@ -24,10 +25,11 @@ from discreet.session.session import Session
 
 EPSILON, BUDGET = "0.5", "1"
 DELTA, KEY_DELTA = "1e-9", "1e-10"
-MOST_KEYS = 200
-"""Columns with more values make no table that anybody reads."""
-SEVERAL_ROWS = 10
-"""Rows of one person that count, where people have several; the owner decides it."""
+MAX_ROWS = 10
+"""Rows of one person that count: the same for all data, since the owner decides it."""
+KEY_TYPES = (ColumnType.TEXT, ColumnType.INTEGER, ColumnType.BOOLEAN)
+_DECISION = "your decision: further rows of a person are dropped; 1 if each has one"
+_MEMORY = "or the path of its file: types in memory may depend on the rows"
 _VARIABLE = "people"
 _ENVIRONMENT = "PEOPLE_DATABASE"
 
@@ -53,57 +55,54 @@ class ReleasePlan:
     reason: str = ""
 
 
-def release_plan(
-    source: object, cube: Cube, columns: Sequence[str], *, person: str | None, table: str | None
-) -> ReleasePlan:
-    """The plan of a release that counts people by the first of these columns that has few values."""
-    by = _grouping(cube, columns)
-    rows = 1 if cube.persons is None else SEVERAL_ROWS
-    code = _code(source, by, person=person, rows=rows, table=table)
+def release_plan(source: object, columns: Sequence[str], *, person: str | None, table: str | None) -> ReleasePlan:
+    """The plan of a release that counts people by the first of these columns whose type has values to count by."""
+    by = columns[0] if columns else None
+    margin, keys, reason = None, "", ""
     try:
-        margin, keys = _expected_error(source, by, person=person, rows=rows, table=table)
+        with _explained_session(source, person=person, table=table) as session:
+            name = dataset_name(source, table)
+            by = _grouping(session.catalog.table(name), columns)
+            margin, keys = _expected_error(session, name, by)
     except Refusal as refusal:
-        return ReleasePlan(code, by, EPSILON, None, "", str(refusal.because))
-    return ReleasePlan(code, by, EPSILON, margin, keys)
+        reason = str(refusal.because)
+    return ReleasePlan(_code(source, by, person=person, table=table), by, EPSILON, margin, keys, reason)
 
 
-def _grouping(cube: Cube, columns: Sequence[str]) -> str | None:
-    """The first column with few values that are text, whole numbers or booleans."""
-    for name in columns:
-        kind = cube.values[name].type
-        is_key = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)
-        if (is_key or pa.types.is_boolean(kind)) and 1 < len(cube.values[name]) <= MOST_KEYS:
-            return name
-    return None
+def _grouping(known: Table, columns: Sequence[str]) -> str | None:
+    """The first column of text, whole numbers or booleans; how many values it has is not asked."""
+    return next((name for name in columns if name in known.columns and known.columns[name].type in KEY_TYPES), None)
 
 
-def _expected_error(
-    source: object, by: str | None, *, person: str | None, rows: int, table: str | None
-) -> tuple[str, str]:
-    """The margin of a count and how values are found, by the planner."""
-    budget = Budget(epsilon=Decimal(BUDGET), delta=Decimal(DELTA))
-    words = {"max_rows": rows} if person else {}
+@contextmanager
+def _explained_session(source: object, *, person: str | None, table: str | None) -> Iterator[Session]:
+    """A session as the code opens it, with a ledger of its own."""
+    words = {"max_rows": MAX_ROWS} if person else {}
     with (
         SQLiteLedger(":memory:") as ledger,
         Session.protect(
             source,
             name=dataset_name(source, table),
             privacy_unit=person or ROW,
-            budget=budget,
+            budget=Budget(epsilon=Decimal(BUDGET), delta=Decimal(DELTA)),
             table=table,
             ledger=ledger,
-            fixed_schema=_is_in_memory(source),
             **words,  # type: ignore[arg-type]
         ) as session,
     ):
-        people = frame(dataset_name(source, table))
-        groups = people if by is None else people.group_by(by, keys=discover(delta=Decimal(KEY_DELTA), rule="optimal"))
-        explanation = session.explain(groups.agg(people=count_units()), epsilon=Decimal(EPSILON))
+        yield session
+
+
+def _expected_error(session: Session, name: str, by: str | None) -> tuple[str, str]:
+    """The margin of a count and how values are found, by the planner."""
+    people = frame(name)
+    groups = people if by is None else people.group_by(by, keys=discover(delta=Decimal(KEY_DELTA), rule="optimal"))
+    explanation = session.explain(groups.agg(people=count_units()), epsilon=Decimal(EPSILON))
     margin = explanation.outputs[0].margin
     return "depends on the data" if margin is None else f"{float(margin):,.6g}", explanation.found
 
 
-def _code(source: object, by: str | None, *, person: str | None, rows: int, table: str | None) -> str:
+def _code(source: object, by: str | None, *, person: str | None, table: str | None) -> str:
     name = dataset_name(source, table)
     place, imports = _place(source)
     unit = "dp.ROW,  # protects rows: better the column of a person" if person is None else f"{_quote(person)},"
@@ -112,14 +111,13 @@ def _code(source: object, by: str | None, *, person: str | None, rows: int, tabl
         keys = f'    keys = dp.discover(delta={KEY_DELTA}, rule="optimal")'
         groups = [keys, f"    rows = rows.group_by({_quote(by)}, keys=keys)"]
     options = [f"table={_quote(table)},"] if table is not None else []
-    options += ["fixed_schema=True,  # its types were declared, not inferred"] if _is_in_memory(source) else []
-    bound = [f"max_rows={rows},  # decide it by how the data is collected"] if person is not None else []
+    bound = [f"# {_DECISION}", f"max_rows={MAX_ROWS},"] if person is not None else []
     lines = [
         *imports,
         "import discreet as dp",
         "",
         "with dp.protect(",
-        f"    {place},",
+        f"    {place}",
         *(f"    {option}" for option in options),
         f"    name={_quote(name)},",
         f"    privacy_unit={unit}",
@@ -142,16 +140,12 @@ def dataset_name(source: object, table: str | None) -> str:
 
 
 def _place(source: object) -> tuple[str, list[str]]:
-    """The source as code, and the imports that it needs; the address of a database may hold a password."""
-    if isinstance(source, str | Path):
-        if "://" in str(source):
-            return f'os.environ["{_ENVIRONMENT}"]', ["import os", ""]
-        return _quote(str(source)), []
-    return _VARIABLE, []
-
-
-def _is_in_memory(source: object) -> bool:
-    return not isinstance(source, str | Path)
+    """The source as an argument, and the imports that it needs; the address of a database may hold a password."""
+    if not isinstance(source, str | Path):
+        return f"{_VARIABLE},  # {_MEMORY}", []
+    if "://" in str(source):
+        return f'os.environ["{_ENVIRONMENT}"],', ["import os", ""]
+    return f"{_quote(str(source))},", []
 
 
 def _quote(text: str) -> str:
