@@ -1,7 +1,7 @@
 """Exposure from a cube: the same integers as by counting people one by one."""
 
 import itertools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from fractions import Fraction
 
 import numpy as np
@@ -58,20 +58,30 @@ def test_the_counts_are_those_of_sets_of_people(number, persons):
             alone = set().union(*(each for each in members.values() if len(each) == 1))
             assert counts.unique_people == len(alone)
             assert sum(size * number for size, number in counts.sizes) == counts.pairs
+            smallest = Counter(
+                min(len(each) for each in members.values() if person in each)
+                for person in {row["person"] for row in found}
+            )
+            assert dict(counts.people_by_size) == smallest
+            assert sum(smallest.values()) == counts.people
             assert counts.marketer == Fraction(len(members), counts.pairs)
 
 
 @pytest.mark.parametrize("number", range(30))
 @pytest.mark.parametrize("persons", [None, 8])
-def test_classes_with_one_value_are_found_with_their_people(number, persons):
+def test_values_are_learned_of_people_who_are_alone_or_whose_class_has_the_same_values(number, persons):
     found = rows(number, persons=persons)
     learned = exposure.sensitive_exposure(cube_from(found, by_person=persons is not None), "condition", Fraction(0))
-    values = defaultdict(set)
+    values, own = defaultdict(set), defaultdict(lambda: defaultdict(set))
     for row in found:
-        values[tuple(row[name] for name in QUASI)].add(row["condition"])
+        key = tuple(row[name] for name in QUASI)
+        values[key].add(row["condition"])
+        own[key][row["person"]].add(row["condition"])
     members = classes(found, QUASI)
-    same = [key for key, each in values.items() if len(each) == 1]
+    same = [key for key, people in own.items() if all(each == values[key] for each in people.values())]
+    assert all(key in same for key, each in members.items() if len(each) == 1)
     assert (learned.least, learned.classes) == (min(map(len, values.values())), len(same))
+    assert learned.people >= len(set().union(*(each for each in members.values() if len(each) == 1)))
     assert learned.people == len(set().union(*(members[key] for key in same)))
     assert learned.sharing == len(set().union(*(members[key] for key in same if len(members[key]) > 1)))
 
@@ -99,3 +109,11 @@ def test_a_table_without_rows_has_no_class():
     counts = exposure.class_counts(empty, ("zip",))
     assert (counts.people, counts.classes, counts.k, counts.unique_share, counts.prosecutor) == (0, 0, 0, 0, 0)
     assert np.array_equal(empty.people, [])
+
+
+def test_all_diagnoses_of_somebody_who_is_alone_are_learned():
+    found = [{"person": 1, "zip": "A", "sex": "f", "age": 1, "condition": each} for each in ("flu", "cancer", None)]
+    found += [{"person": each, "zip": "B", "sex": "f", "age": 1, "condition": "flu"} for each in (2, 3)]
+    found += [{"person": 3, "zip": "B", "sex": "f", "age": 1, "condition": "cancer"}]
+    learned = exposure.sensitive_exposure(cube_from(found, by_person=True), "condition", Fraction(0))
+    assert (learned.people, learned.sharing, learned.least) == (1, 0, 2)

@@ -2,6 +2,10 @@
 
 from fractions import Fraction
 
+import pyarrow as pa
+import pytest
+
+import discreet as dp
 from discreet.anonymity.report.findings import NOT_A_GUARANTEE, listing, part, sections, share_text, size_bins
 
 
@@ -16,11 +20,9 @@ def test_the_sections_are_attacker_generalisation_release_and_limits(report):
 
 
 def test_class_sizes_are_put_into_bins_that_add_up():
-    sizes = [(1, 7), (2, 3), (3, 1), (4, 2), (60, 1), (20_000, 1)]
+    sizes = [(1, 7), (2, 6), (3, 3), (4, 8), (60, 60), (20_000, 20_000)]
     bins = size_bins(sizes)
-    assert [name for name, _, _ in bins] == ["1", "2", "3 to 4", "50 to 99", "10,000 or more"]
-    assert sum(number for _, number, _ in bins) == sum(number for _, number in sizes)
-    assert sum(people for _, _, people in bins) == sum(size * number for size, number in sizes)
+    assert bins == [("1", 7), ("2", 6), ("3 to 4", 11), ("50 to 99", 60), ("10,000 or more", 20_000)]
 
 
 def test_numbers_have_their_share():
@@ -45,3 +47,25 @@ def test_k_anonymity_is_never_called_private_or_safe(report):
             assert "private" not in words
             assert "safe" not in words
     assert NOT_A_GUARANTEE in sections(report.findings)[3].sentences
+
+
+@pytest.mark.parametrize("nulls", ["value", "wildcard", "exclude"])
+@pytest.mark.parametrize("person", [None, "person"])
+def test_the_table_of_class_sizes_has_each_person_once(nulls, person):
+    generator = dp.testing.generator(4)
+    columns = {name: [[None, "A", "B", "C"][each] for each in generator.integers(0, 4, 300)] for name in ("x", "y")}
+    table = pa.table(columns | {"person": generator.integers(0, 120, 300)})
+    found = dp.anonymity.risk_report(table, ["x", "y"], person=person, nulls=nulls).findings
+    assert sum(number for _, number in found.counts.people_by_size) == found.counts.people
+    sizes = sections(found)[0].tables[-1]
+    assert sum(int(row[1].replace(",", "")) for row in sizes.rows) == found.counts.people
+    assert all(float(row[2].rstrip("%")) <= 100 for row in sizes.rows)
+    are_several = nulls == "wildcard" or person is not None
+    assert sizes.caption == f"People by the size of their {'smallest ' if are_several else ''}class"
+
+
+def test_generalisation_says_that_missing_cells_are_values_there(report):
+    table = pa.table({"x": ["a", None] * 20})
+    found = dp.anonymity.risk_report(table, ["x"], nulls="wildcard").findings
+    assert "Here a missing cell counts as a value of its own." in sections(found)[1].sentences
+    assert not any("missing cell" in sentence for sentence in sections(report.findings)[1].sentences)

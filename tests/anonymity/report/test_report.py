@@ -32,13 +32,15 @@ def test_a_page_is_written_and_replaces_only_an_earlier_report(report, tmp_path)
     assert (tmp_path / "other.html").read_text() == "mine"
 
 
-def test_pictures_are_written_to_a_directory_that_is_there(report, tmp_path):
+def test_pictures_are_written_to_a_directory_that_is_created_if_need_be(report, tmp_path):
     pytest.importorskip("matplotlib")
     paths = report.save_plots(tmp_path)
     assert {path.name for path in paths} >= {"risk-class-sizes.svg", "risk-unique-share.svg"}
     assert all(path.read_text(encoding="utf-8").startswith("<?xml") for path in paths)
-    with pytest.raises(ParameterError):
-        report.save_plots(tmp_path / "nowhere")
+    assert [path.name for path in report.save_plots(tmp_path / "new" / "plots")] == [path.name for path in paths]
+    for place in (paths[0], paths[0] / "below"):
+        with pytest.raises(ParameterError):
+            report.save_plots(place)
 
 
 def test_a_notebook_shows_the_section(report):

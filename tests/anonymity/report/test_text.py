@@ -15,6 +15,13 @@ def test_every_line_fits(report, width):
     assert [line for line in lines if len(line) > width and line not in code] == []
 
 
+def test_no_line_ends_inside_a_figure(report):
+    for line in (line for width in range(60, 121) for line in text(report.findings, width).splitlines()):
+        assert not line.endswith((" l", " t", " =", "±"))
+        assert not line.strip().startswith(("= ", "± "))
+        assert "\N{NO-BREAK SPACE}" not in line
+
+
 def test_the_stamp_is_at_the_top(report):
     assert STAMP in " ".join(text(report.findings, 80).splitlines()[1:3])
 

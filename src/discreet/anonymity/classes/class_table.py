@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.anonymity.classes.base_groups import BaseGroups
-from discreet.anonymity.classes.compatible import reach
+from discreet.anonymity.classes.compatible import compatible_people, reach
 from discreet.anonymity.classes.encoding import Codes32, Integers
 from discreet.anonymity.classes.keys import ClassKeys, bits_of, first_of_runs, runs
 from discreet.anonymity.classes.sensitive_table import SensitiveTable
@@ -114,5 +114,7 @@ def distinct_persons(persons: Integers | Codes32, number: int) -> int:
 
 
 def _sizes_with_wildcards(groups: BaseGroups, names: Sequence[str]) -> Integers:
+    if groups.people.persons is None:
+        return compatible_people(groups, names)
     classes, index = reach(groups, names)
     return groups.take(index).people.by(ClassKeys(classes.values, classes.bits))[1]

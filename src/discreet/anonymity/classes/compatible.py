@@ -2,7 +2,8 @@
 
 Two classes are compatible if they agree in every column in which both have a value. Classes are compared pattern by
 pattern: those with values in the same columns are matched with those of another pattern on the columns that both have.
-The number of compatible pairs may grow with the square of the number of classes where many cells are missing.
+The number of compatible pairs may grow with the square of the number of classes where many cells are missing. Where
+each person has one row, people are added up without the pairs.
 """
 
 import itertools
@@ -12,7 +13,7 @@ import numpy as np
 
 from discreet.anonymity.classes.base_groups import BaseGroups
 from discreet.anonymity.classes.encoding import Integers, null_code
-from discreet.anonymity.classes.keys import ClassKeys, pack, renumber
+from discreet.anonymity.classes.keys import ClassKeys, bits_of, first_of_runs, pack
 
 Pairs = tuple[Integers, Integers]
 
@@ -22,19 +23,40 @@ def reach(groups: BaseGroups, names: Sequence[str]) -> tuple[ClassKeys, Integers
 
     Classes are numbered in the order of their keys.
     """
-    numbers, bits = renumber(groups.keys(names).values)
-    order = np.argsort(numbers, kind="stable")
-    classes = int(numbers.max(initial=-1)) + 1
-    starts = np.searchsorted(numbers[order], np.arange(classes + 1))
-    first = groups.take(order[starts[:-1]])
-    parts = list(_compatible_classes(first, names))
+    order, starts = _runs_of_classes(groups, names)
+    bits = bits_of(len(starts) - 1)
+    parts = [_match(*found) for found in _patterns(groups.take(order[starts[:-1]]), names)]
     target, source = (np.concatenate([part[i] for part in parts] or [np.zeros(0, np.int64)]) for i in (0, 1))
     which, position = _spread(starts[source], starts[source + 1])
     return ClassKeys(target[which], bits), order[position]
 
 
-def _compatible_classes(classes: BaseGroups, names: Sequence[str]) -> Iterator[Pairs]:
-    """Pairs of compatible classes, by their numbers."""
+def compatible_people(groups: BaseGroups, names: Sequence[str]) -> Integers:
+    """Number of people in the classes that each class is compatible with, where each person has one row.
+
+    Classes are in the order of their keys.
+    """
+    order, starts = _runs_of_classes(groups, names)
+    own = np.add.reduceat(groups.people.counts[order], starts[:-1])
+    sizes = np.zeros(len(own), np.int64)
+    for classes, common, targets, sources in _patterns(groups.take(order[starts[:-1]]), names):
+        in_order, low, high = _ranges(classes, common, targets, sources)
+        sums = np.append(0, np.cumsum(own[sources[in_order]]))
+        sizes[targets] += sums[high] - sums[low]
+    return sizes
+
+
+def _runs_of_classes(groups: BaseGroups, names: Sequence[str]) -> Pairs:
+    """Groups in the order of their classes, and where each class starts; the last start is the end."""
+    keys = groups.keys(names).values
+    order = np.argsort(keys, kind="stable")
+    return order, np.append(np.flatnonzero(first_of_runs(keys[order])), len(keys))
+
+
+def _patterns(
+    classes: BaseGroups, names: Sequence[str]
+) -> Iterator[tuple[BaseGroups, Sequence[str], Integers, Integers]]:
+    """Classes of two patterns of missing cells, by their numbers, with the columns in which both have values."""
     patterns = np.zeros(len(classes.rows), np.int64)
     for name in names:
         code = null_code(classes.values[name])
@@ -43,19 +65,27 @@ def _compatible_classes(classes: BaseGroups, names: Sequence[str]) -> Iterator[P
     for (one, targets), (other, sources) in itertools.product(members.items(), repeat=2):
         missing = one | other
         common = [name for i, name in enumerate(names) if not missing >> (len(names) - 1 - i) & 1]
-        yield _match(classes, common, targets, sources)
+        yield classes, common, targets, sources
 
 
 def _match(classes: BaseGroups, common: Sequence[str], targets: Integers, sources: Integers) -> Pairs:
     """Pairs of the two lists of classes that agree in the common columns."""
+    order, low, high = _ranges(classes, common, targets, sources)
+    which, position = _spread(low, high)
+    return targets[which], sources[order[position]]
+
+
+def _ranges(
+    classes: BaseGroups, common: Sequence[str], targets: Integers, sources: Integers
+) -> tuple[Integers, Integers, Integers]:
+    """An order of the sources, and for each target the range in it that agrees with the target."""
     both = np.concatenate([targets, sources])
     columns = [(classes.codes[name][both], len(classes.values[name])) for name in common]
     keys = pack(columns, len(both)).values
     wanted, found = keys[: len(targets)], keys[len(targets) :]
     order = np.argsort(found, kind="stable")
-    low, high = (np.searchsorted(found[order], wanted, side) for side in ("left", "right"))
-    which, position = _spread(low, high)
-    return targets[which], sources[order[position]]
+    in_order = found[order]
+    return order, np.searchsorted(in_order, wanted, "left"), np.searchsorted(in_order, wanted, "right")
 
 
 def _spread(low: Integers, high: Integers) -> Pairs:

@@ -1,18 +1,18 @@
 """From a source to findings: an exact GROUP BY in the engine that holds the rows, then figures from its count cube.
 
-Missing cells as wildcards make classes that overlap: they do not roll up, and each set of columns is measured anew.
+Missing cells as wildcards make classes that overlap: they do not roll up, and each set of columns is matched anew.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from discreet.anonymity.classes.cube import cube
+from discreet.anonymity.classes.cube import Cube, cube
 from discreet.anonymity.limits import worked_tables
 from discreet.anonymity.report import exposure
 from discreet.anonymity.report.findings import NULLS, RiskFindings
 from discreet.anonymity.report.generalisation_cost import generalisation_costs
 from discreet.anonymity.report.release_plan import release_plan
-from discreet.anonymity.report.source_measures import SourceMeasures
+from discreet.anonymity.report.source_measures import WildcardClasses, sensitive_exposures
 from discreet.errors import ParameterError
 
 IN_MEMORY = "the table"
@@ -37,9 +37,8 @@ def assess_source(
             f"nulls={nulls!r}", because="it is not a policy for missing cells", instead='nulls="value"'
         )
     whole = cube(source, quasi, sensitive, person=person, table=table)
-    measures = SourceMeasures(source, quasi, sensitive, person=person, nulls=nulls, table=table)
     known, excluded = exposure.without_missing(whole) if nulls == "exclude" else (whole, 0)
-    growth = measures.growth() if nulls == "wildcard" else exposure.growth(known)
+    growth, columns = _classes(source, known, person=person, nulls=nulls, table=table)
     return RiskFindings(
         name=source_name(source, table),
         quasi=tuple(quasi),
@@ -48,12 +47,22 @@ def assess_source(
         excluded=excluded,
         counts=growth[-1].counts,
         growth=growth,
-        columns=measures.columns() if nulls == "wildcard" else exposure.column_exposures(known),
-        sensitive=measures.sensitive_exposures(known) if sensitive else (),
+        columns=columns,
+        sensitive=sensitive_exposures(source, known, person=person, nulls=nulls, table=table),
         costs=generalisation_costs(known, hierarchies, sizes),
         plan=release_plan(source, [*sensitive, *quasi], person=person, table=table),
         limits=worked_tables(),
     )
+
+
+def _classes(
+    source: object, known: Cube, *, person: str | None, nulls: str, table: str | None
+) -> tuple[tuple[exposure.KnownColumns, ...], tuple[exposure.ColumnExposure, ...]]:
+    """The classes as columns become known, and what each column adds."""
+    if nulls == "wildcard":
+        found = WildcardClasses(source, known.quasi, person=person, table=table)
+        return found.growth(), found.columns()
+    return exposure.growth(known), exposure.column_exposures(known)
 
 
 def source_name(source: object, table: str | None) -> str:

@@ -16,17 +16,20 @@ _SMALL = 5
 
 
 def class_sizes(findings: RiskFindings) -> "Figure":
-    """Number of people in classes of each size."""
+    """Number of people by the size of their class, each person once."""
     counts = findings.counts
-    bins = size_bins(counts.sizes)
-    names = [name for name, _, _ in bins] or ["none"]
-    people = [number for _, _, number in bins] or [0]
+    bins = size_bins(counts.people_by_size)
+    names = [name for name, _ in bins] or ["none"]
+    people = [number for _, number in bins] or [0]
+    are_several = findings.nulls == "wildcard" or counts.pairs > counts.people
     return bars(
         names,
         people,
         [pluralize(number, "person", "people") for number in people],
         title=f"How many people have the same {_columns(findings.quasi)}: k = {counts.k:,}",
-        label="people, by the number who share their values",
+        label="people, each once, by the size of their smallest class"
+        if are_several
+        else "people, by the number who share their values",
         exposed=[_first(name) < _SMALL for name in names],
         legend=(f"fewer than {_SMALL} people", "others"),
     )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.anonymity.classes.cube import Codes, Cube
+from discreet.anonymity.classes.keys import first_of_runs, renumber, runs
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class ClassCounts:
         k: Number of people in the smallest class; 0 without people.
         unique_people: Number of people who are alone in a class.
         sizes: Pairs of a size and the number of classes that have it, ascending.
+        people_by_size: Pairs of a size and the number of people whose smallest class has it, ascending. Each person is
+            counted once, however many classes they are in.
         marketer: Expected share of people who are matched with the right row.
     """
 
@@ -34,6 +37,7 @@ class ClassCounts:
     k: int
     unique_people: int
     sizes: tuple[tuple[int, int], ...]
+    people_by_size: tuple[tuple[int, int], ...]
     marketer: Fraction
 
     @property
@@ -79,14 +83,17 @@ class ColumnExposure:
 
 @dataclass(frozen=True)
 class SensitiveExposure:
-    """What an attacker learns about a sensitive column without a doubt: classes in which everyone has one value.
+    """What an attacker learns about a sensitive column without a doubt.
+
+    All values of a person are learned in a class where everybody has the same values. Somebody who is alone in a class
+    is such a case, whatever the number of their rows and values there.
 
     Attributes:
         name: The column.
         distinct: Number of its values.
         least: Number of values in the class with the fewest: distinct l.
         closeness: Largest distance between the values of a class and those of the table: t.
-        classes: Number of classes with one value; None where missing cells are wildcards.
+        classes: Number of classes in which everybody has the same values; None where missing cells are wildcards.
         people: Number of people in such a class; None where missing cells are wildcards.
         sharing: Number of people in such a class who are not alone in it; None where missing cells are wildcards.
     """
@@ -113,15 +120,14 @@ class _Classes:
 def class_counts(cube: Cube, columns: Sequence[str]) -> ClassCounts:
     """The classes of some columns of a cube."""
     classes = _classes(cube, columns)
-    sizes, numbers = np.unique(classes.sizes, return_counts=True)
-    histogram = tuple((int(size), int(number)) for size, number in zip(sizes, numbers, strict=True))
     return ClassCounts(
         people=cube.total,
         pairs=int(classes.sizes.sum()),
         classes=len(classes.sizes),
         k=int(classes.sizes.min(initial=np.iinfo(np.int64).max)) if len(classes.sizes) else 0,
         unique_people=_people_in(classes, classes.sizes == 1),
-        sizes=histogram,
+        sizes=_histogram(classes.sizes),
+        people_by_size=_people_by_size(classes, cube.total),
         marketer=share(len(classes.sizes), int(classes.sizes.sum())),
     )
 
@@ -147,9 +153,13 @@ def sensitive_exposure(cube: Cube, name: str, closeness: Fraction) -> SensitiveE
     """What an attacker who knows all quasi-identifiers learns about a sensitive column of known t."""
     classes = _classes(cube, cube.quasi)
     width = len(cube.values[name]) or 1
-    pairs = np.unique(classes.of_row * width + cube.codes[name])
-    diversity = np.bincount(pairs // width, minlength=len(classes.sizes)).astype(np.int64)
+    values = classes.of_row * width + cube.codes[name]
+    diversity = _numbers(values // width, values, len(classes.sizes))
     same = diversity == 1
+    if cube.persons is not None:
+        # everybody has the same values where each person of the class has each value of the class
+        each = renumber(values)[0] * (cube.total or 1) + cube.persons
+        same = _numbers(classes.of_row, each, len(classes.sizes)) == diversity * classes.sizes
     return SensitiveExposure(
         name=name,
         distinct=len(np.unique(cube.codes[name])),
@@ -181,15 +191,15 @@ def _classes(cube: Cube, columns: Sequence[str]) -> _Classes:
     of_row = np.zeros(len(cube.people), dtype=np.int64)
     for name in columns:
         # numbers below the rows of the cube, times a number of values below them, fit 64 bits
-        joint = of_row * max(1, len(cube.values[name])) + cube.codes[name]
-        of_row = np.unique(joint, return_inverse=True)[1].astype(np.int64)
+        of_row = renumber(of_row * max(1, len(cube.values[name])) + cube.codes[name])[0]
     number = int(of_row.max(initial=-1)) + 1
     if cube.persons is None:
         sizes = np.zeros(number, dtype=np.int64)
         np.add.at(sizes, of_row, cube.people)
         return _Classes(of_row, sizes, of_row, None)
     width = cube.total or 1
-    pairs = np.unique(of_row * width + cube.persons)
+    pairs = np.sort(of_row * width + cube.persons)
+    pairs = pairs[first_of_runs(pairs)]
     sizes = np.bincount(pairs // width, minlength=number).astype(np.int64)
     return _Classes(of_row, sizes, pairs // width, pairs % width)
 
@@ -199,3 +209,24 @@ def _people_in(classes: _Classes, chosen: NDArray[np.bool_]) -> int:
     if classes.pair_person is None:
         return int(classes.sizes[chosen].sum())
     return len(np.unique(classes.pair_person[chosen[classes.pair_class]]))
+
+
+def _histogram(sizes: Codes) -> tuple[tuple[int, int], ...]:
+    """Sizes in ascending order, and how often each stands there."""
+    found, numbers = runs(np.sort(sizes))
+    return tuple(zip(found.tolist(), numbers.tolist(), strict=True))
+
+
+def _people_by_size(classes: _Classes, people: int) -> tuple[tuple[int, int], ...]:
+    if classes.pair_person is None:
+        return tuple((size, size * number) for size, number in _histogram(classes.sizes))
+    smallest = np.full(people, np.iinfo(np.int64).max)
+    np.minimum.at(smallest, classes.pair_person, classes.sizes[classes.pair_class])
+    return _histogram(smallest)
+
+
+def _numbers(of_row: Codes, values: Codes, classes: int) -> Codes:
+    """Number of distinct values in the rows of each class; a value is in one class."""
+    order = np.argsort(values)
+    is_first = first_of_runs(values[order])
+    return np.bincount(of_row[order][is_first], minlength=classes).astype(np.int64)

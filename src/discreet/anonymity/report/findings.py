@@ -83,18 +83,24 @@ def sections(findings: RiskFindings) -> tuple[RiskSection, ...]:
     return (_attacker(findings), _generalisation(findings), _release(findings), _limits())
 
 
-def size_bins(sizes: Iterable[tuple[int, int]]) -> list[tuple[str, int, int]]:
-    """Class sizes, in bins where they are many: a name, the number of classes and of people; no bin is empty."""
-    pairs, found = list(sizes), []
+def size_bins(people_by_size: Iterable[tuple[int, int]]) -> list[tuple[str, int]]:
+    """People by the size of their smallest class, in bins where sizes are many: a name and a number; none is empty."""
+    pairs, found = list(people_by_size), []
     if max((size for size, _ in pairs), default=0) <= MOST_SIZES:
-        return [(f"{size:,}", number, size * number) for size, number in pairs]
+        return [(f"{size:,}", number) for size, number in pairs]
     for place, first in enumerate(SIZE_BINS):
         after = SIZE_BINS[place + 1] if place + 1 < len(SIZE_BINS) else None
-        inside = [(size, number) for size, number in pairs if size >= first and (after is None or size < after)]
+        inside = [number for size, number in pairs if size >= first and (after is None or size < after)]
         if inside:
-            name = f"{first:,} or more" if after is None else _span(first, after - 1)
-            found.append((name, sum(number for _, number in inside), sum(size * number for size, number in inside)))
+            found.append((f"{first:,} or more" if after is None else _span(first, after - 1), sum(inside)))
     return found
+
+
+def size_caption(findings: RiskFindings) -> str:
+    """What the people by class size are called; a person may be in several classes, and classes may overlap."""
+    if findings.nulls == "wildcard" or findings.counts.pairs > findings.counts.people:
+        return "People by the size of their smallest class"
+    return "People by the size of their class"
 
 
 def part(number: int, whole: int) -> str:
@@ -125,7 +131,7 @@ def _attacker(findings: RiskFindings) -> RiskSection:
         *map(_sensitive_sentence, findings.sensitive),
         f"Here {who}, and {NULLS[findings.nulls]}{_excluded_text(findings)}.",
     ]
-    tables = [_growth_table(findings), _column_table(findings), _size_table(counts)]
+    tables = [_growth_table(findings), _column_table(findings), _size_table(findings)]
     heading = f"What an attacker who knows {listing(findings.quasi)} learns"
     return RiskSection(heading, tuple(sentences), tuple(table for table in tables if table.rows))
 
@@ -146,10 +152,10 @@ def _sensitive_sentence(found: SensitiveExposure) -> str:
     name = rendering.cell(found.name)
     measures = f"l = {found.least} and t = {float(found.closeness):.2f}"
     if not found.people or found.sharing is None:
-        known = "" if found.people is None else f"No class has one value of {name} alone. "
+        known = "" if found.people is None else f"In no class does everybody have the same {name}. "
         return f"{known}For {name}, {measures}."
     return (
-        f"{name} is learned for {_people(found.people)}: their class has one value of it. "
+        f"{name} is learned for {_people(found.people)}: everybody in their class has the same {name}. "
         f"{found.sharing:,} of them are not alone in the class. For {name}, {measures}."
     )
 
@@ -175,12 +181,13 @@ def _column_table(findings: RiskFindings) -> FindingTable:
     return FindingTable("Most revealing column first", head, tuple(rows))
 
 
-def _size_table(counts: ClassCounts) -> FindingTable:
+def _size_table(findings: RiskFindings) -> FindingTable:
+    counts = findings.counts
     rows = [
-        (name, f"{number:,}", f"{people:,}", share_text(Fraction(people, counts.pairs)))
-        for name, number, people in size_bins(counts.sizes)
+        (name, f"{people:,}", share_text(Fraction(people, counts.people)))
+        for name, people in size_bins(counts.people_by_size)
     ]
-    return FindingTable("How many people share a class", ("class size", "classes", "people", "share"), tuple(rows))
+    return FindingTable(size_caption(findings), ("class size", "people", "share"), tuple(rows))
 
 
 def _generalisation(findings: RiskFindings) -> RiskSection:
@@ -192,6 +199,7 @@ def _generalisation(findings: RiskFindings) -> RiskSection:
     head = ("column", *(f"k = {each.k:,}" for each in findings.costs))
     table = FindingTable("The least loss that reaches each k", head, rows)
     sentences = (
+        *(["Here a missing cell counts as a value of its own."] if findings.nulls == "wildcard" else []),
         "One level of each column is applied to all rows (global recoding).",
         f"At most {share_text(SUPPRESSION)} of the people are left out. A cell has an example of what values become.",
         "Local recoding (Mondrian) cuts the table into boxes of at least k people and leaves out nobody.",

@@ -10,7 +10,9 @@ from discreet.anonymity.report.findings import (
     sections,
     share_text,
     size_bins,
+    size_caption,
 )
+from discreet.anonymity.report.text import unbroken
 from discreet.plots.style import percent
 from discreet.release.report.markup import Markup, code, element, join, paragraph, table, terms
 from discreet.release.report.style import STYLE
@@ -71,7 +73,7 @@ def _part(anchor: str, finding: RiskSection, charts: Markup, level: str) -> Mark
     return element(
         "section",
         element(level, finding.heading, id=f"risk-{anchor}"),
-        *(paragraph(sentence) for sentence in finding.sentences),
+        *(paragraph(unbroken(sentence)) for sentence in finding.sentences),
         *([charts] if anchor != "limits" else []),
         *(_table(each) for each in finding.tables),
         *([code(finding.code)] if finding.code else []),
@@ -113,13 +115,13 @@ def _exposure_charts(findings: RiskFindings) -> Markup:
         for place, each in enumerate(findings.growth)
         for text in [share_text(each.counts.unique_share)]
     ]
-    bins = size_bins(findings.counts.sizes)
-    most = max((people for _, _, people in bins), default=1) or 1
-    sizes = [Bar(name, people / most, f"{people:,}") for name, _, people in bins]
+    bins = size_bins(findings.counts.people_by_size)
+    most = max((people for _, people in bins), default=1) or 1
+    sizes = [Bar(name, people / most, f"{people:,}") for name, people in bins]
     return element(
         "div",
         bar_chart("Share of people who are alone, as columns become known", known, "risk-growth"),
-        bar_chart("People by the size of their class", sizes, "risk-sizes"),
+        bar_chart(size_caption(findings), sizes, "risk-sizes"),
         class_="charts",
     )
 

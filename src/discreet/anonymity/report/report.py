@@ -79,21 +79,22 @@ class RiskReport(OwnerResult):
         """Write each picture as SVG.
 
         Args:
-            directory: An existing directory; pictures of earlier reports are replaced.
+            directory: A directory, which is created if it is not there; pictures of earlier reports are replaced.
 
         Returns:
             The paths of the files.
 
         Raises:
-            ParameterError: If the directory is not there.
+            ParameterError: If a file is at that path.
             UnsupportedError: If matplotlib is not installed.
         """
         place = Path(directory)
-        if not place.is_dir():
+        if any(each.exists() and not each.is_dir() for each in (place, *place.parents)):
             raise ParameterError(
-                f"plots in {str(directory)!r}", because="there is no directory at that path", instead=repr(".")
+                f"plots in {str(directory)!r}", because="a file is there, not a directory", instead=repr("plots")
             )
         figures = self.plots()
+        place.mkdir(parents=True, exist_ok=True)
         paths = [place / f"risk-{name}.svg" for name in figures]
         for path, figure in zip(paths, figures.values(), strict=True):
             figure.savefig(path, metadata={"Date": None})

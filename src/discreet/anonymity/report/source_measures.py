@@ -1,12 +1,14 @@
-"""Figures of the report from `measure`: t of sensitive columns, and all classes where missing cells are wildcards."""
+"""Figures of the report where missing cells are wildcards, from one GROUP BY; t of sensitive columns by `measure`."""
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
+from discreet.anonymity.classes.base_groups import read_groups
+from discreet.anonymity.classes.class_table import ClassTable, class_table
 from discreet.anonymity.classes.cube import Cube
-from discreet.anonymity.classes.risk import AnonymityMeasures, measure
+from discreet.anonymity.classes.keys import sum_of_ratios
+from discreet.anonymity.classes.risk import measure
 from discreet.anonymity.report.exposure import (
     ClassCounts,
     ColumnExposure,
@@ -14,76 +16,76 @@ from discreet.anonymity.report.exposure import (
     SensitiveExposure,
     sensitive_exposure,
 )
+from discreet.engines.exact_tables import open_table
 
 WILDCARD = "wildcard"
 
 
-class SourceMeasures:
-    """Measures sets of columns of one source."""
+class WildcardClasses:
+    """Classes of sets of columns of one source, which is read once; missing cells match every value."""
 
-    def __init__(
-        self,
-        source: object,
-        quasi: Sequence[str],
-        sensitive: Sequence[str],
-        *,
-        person: str | None,
-        nulls: str,
-        table: str | None,
-    ) -> None:
-        self._source, self._quasi, self._sensitive = source, tuple(quasi), tuple(sensitive)
-        self._person, self._nulls, self._table = person, nulls, table
+    def __init__(self, source: object, quasi: Sequence[str], *, person: str | None, table: str | None) -> None:
+        self._quasi = tuple(quasi)
+        with open_table(source, table=table) as rows:
+            self._groups = read_groups(rows, quasi, person)
+        self._counts: dict[tuple[str, ...], ClassCounts] = {}
 
     def growth(self) -> tuple[KnownColumns, ...]:
         """The classes of the first column, of the first two, and so on."""
         prefixes = [self._quasi[: place + 1] for place in range(len(self._quasi))]
-        return tuple(KnownColumns(columns, _counts(self._measure(columns))) for columns in prefixes)
+        return tuple(KnownColumns(columns, self.counts(columns)) for columns in prefixes)
 
     def columns(self) -> tuple[ColumnExposure, ...]:
         """What each column adds, the most revealing first."""
         found = []
         for name in self._quasi:
-            alone = self._measure((name,))
+            alone = self.counts((name,))
             others = tuple(other for other in self._quasi if other != name)
-            without = self._measure(others).unique_people if others else None
+            without = self.counts(others).unique_people if others else None
             found.append(ColumnExposure(name, alone.classes, alone.unique_people, without))
         return tuple(sorted(found, key=lambda each: (each.without or 0, -each.alone, -each.distinct)))
 
-    def sensitive_exposures(self, cube: Cube) -> tuple[SensitiveExposure, ...]:
-        """What is learned about each sensitive column; the cube has its classes unless missing cells are wildcards."""
-        measures = self._whole
-        if self._nulls != WILDCARD:
-            return tuple(sensitive_exposure(cube, name, measures.closeness[name]) for name in self._sensitive)
-        return tuple(
-            SensitiveExposure(
-                name=name,
-                distinct=len(np.unique(cube.codes[name])),
-                least=measures.diversity[name].distinct,
-                closeness=measures.closeness[name],
-                classes=None,
-                people=None,
-                sharing=None,
-            )
-            for name in self._sensitive
+    def counts(self, columns: tuple[str, ...]) -> ClassCounts:
+        """The classes of some columns."""
+        if columns not in self._counts:
+            self._counts[columns] = _counts(class_table(self._groups, columns, are_wildcards=True))
+        return self._counts[columns]
+
+
+def sensitive_exposures(
+    source: object, cube: Cube, *, person: str | None, nulls: str, table: str | None
+) -> tuple[SensitiveExposure, ...]:
+    """What is learned about each sensitive column; the cube has its classes unless missing cells are wildcards."""
+    if not cube.sensitive:
+        return ()
+    measures = measure(source, cube.quasi, sensitive=cube.sensitive, person=person, nulls=nulls, table=table)
+    if nulls != WILDCARD:
+        return tuple(sensitive_exposure(cube, name, measures.closeness[name]) for name in cube.sensitive)
+    return tuple(
+        SensitiveExposure(
+            name=name,
+            distinct=len(np.unique(cube.codes[name])),
+            least=measures.diversity[name].distinct,
+            closeness=measures.closeness[name],
+            classes=None,
+            people=None,
+            sharing=None,
         )
-
-    @cached_property
-    def _whole(self) -> AnonymityMeasures:
-        return self._measure(self._quasi, self._sensitive)
-
-    def _measure(self, columns: Sequence[str], sensitive: Sequence[str] = ()) -> AnonymityMeasures:
-        return measure(
-            self._source, columns, sensitive=sensitive, person=self._person, nulls=self._nulls, table=self._table
-        )
+        for name in cube.sensitive
+    )
 
 
-def _counts(measures: AnonymityMeasures) -> ClassCounts:
+def _counts(classes: ClassTable) -> ClassCounts:
+    sizes, number = classes.histogram
+    pair_sizes, pairs = classes.pairs_by_size
+    person_sizes, people = classes.people_by_size
     return ClassCounts(
-        people=measures.people,
-        pairs=measures.pairs,
-        classes=measures.classes,
-        k=measures.k,
-        unique_people=measures.unique_people,
-        sizes=measures.class_sizes,
-        marketer=measures.marketer,
+        people=classes.people,
+        pairs=classes.pairs,
+        classes=len(classes.keys),
+        k=int(sizes[0]) if len(sizes) else 0,
+        unique_people=classes.alone,
+        sizes=tuple(zip(sizes.tolist(), number.tolist(), strict=True)),
+        people_by_size=tuple(zip(person_sizes.tolist(), people.tolist(), strict=True)),
+        marketer=sum_of_ratios(pairs.tolist(), pair_sizes.tolist()) / max(classes.pairs, 1),
     )

@@ -1,5 +1,6 @@
 """The report as text for a terminal: sentences are broken to the width, and tables cut their names to fit."""
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
@@ -11,6 +12,7 @@ NARROWEST = 60
 _INDENT = "   "
 _GAP = 2
 _SHORTEST_NAME = 8
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def text(findings: RiskFindings, width: int) -> str:
@@ -51,14 +53,20 @@ def _section(place: int, finding: RiskSection, width: int) -> Iterator[str]:
         yield from finding.code.splitlines()
 
 
+def unbroken(sentence: str) -> str:
+    """The sentence with no-break spaces around signs, so that no line ends inside "l = 1"."""
+    return re.sub(r" ([=±]) ", rf"{_NO_BREAK}\1{_NO_BREAK}", sentence)
+
+
 def _fill(sentence: str, width: int, indent: str, later: str | None = None) -> Sequence[str]:
-    return textwrap.wrap(
-        sentence,
+    lines = textwrap.wrap(
+        unbroken(sentence),
         width,
         initial_indent=indent,
         subsequent_indent=indent if later is None else later,
         break_on_hyphens=False,
     )
+    return [line.replace(_NO_BREAK, " ") for line in lines]
 
 
 def _short(name: str, room: int) -> str:
