@@ -127,11 +127,11 @@ class Ledger(LedgerQueries):
     ) -> OtherRelease:
         """Record a release of a dataset that was not charged, such as a generalised file. It costs nothing.
 
-        Documents of later releases list it among other releases.
+        Documents of later releases list it among other releases: the newest 100 in words, and the number of the rest.
 
         Args:
             name: Name of the dataset.
-            what: The release in words, at most 500 characters. Every later release repeats them.
+            what: The release in words, at most 500 characters. Later releases repeat them.
             kind: "generalised", "exact", "synthetic", "differentially_private" (charged elsewhere) or "other".
             sha256: SHA-256 of the file, in hexadecimal. Default: none is recorded.
             author: Name of the person who records it. Default "owner".
@@ -309,7 +309,7 @@ class Ledger(LedgerQueries):
 
         Args:
             name: Name of the dataset. Default: all.
-            receipts: Receipts that must be in the chain. Default: none.
+            receipts: Receipts that must be in the chain and list the other releases before them. Default: none.
 
         Returns:
             The findings; `ok` if there are none.

@@ -22,6 +22,7 @@ from discreet.ledger.integrity.verification import IntegrityFinding, Verificatio
 from discreet.ledger.records import faults
 from discreet.ledger.records.account import account_of
 from discreet.ledger.records.chain import columns_of
+from discreet.ledger.records.other_release import UNREADABLE
 from discreet.ledger.records.receipt import receipt_of
 from servers import SERVICE
 from tampering import TABLES, Hand, Place, new_database, rehash, roll_back, tampering
@@ -381,6 +382,54 @@ def test_a_receipt_that_no_key_of_the_ledger_signed_is_told_and_stops_nobody(vis
         assert not finding.is_ours
         assert "is not in the chain, and no key of this ledger signed it" in str(finding)
     charge(visits)
+
+
+@pytest.mark.guarantee("ledger")
+def test_a_receipt_whose_list_of_other_releases_was_replaced_or_removed_is_told_and_stops_nobody(visits, charge):
+    """The hash of a charge does not cover the list, and a receipt may have no signature."""
+    early = charge(visits)
+    visits.add_other_release("visits", "one", kind="exact")
+    visits.add_other_release("visits", "two", kind="synthetic")
+    late = charge(visits)
+    first, second = late.others
+    lists = [(), (first,), (second, first), (*late.others, first), (first.replace("one", "eno"), second), ("nothing",)]
+    for others in [*lists, (f"{UNREADABLE} (event 3)", second)]:
+        for changes in ({}, {"key": None, "signature": None}):
+            (finding,) = visits.verify(receipts=[early, late, replace(late, others=others, **changes)]).findings
+            assert not finding.is_ours
+            assert "lists other releases than the chain before it, and no key of this ledger signed" in str(finding)
+    (finding,) = visits.verify(receipts=[replace(early, others=(first,))]).findings
+    assert "lists other releases" in finding.what
+    assert visits.verify(receipts=[early, late, replace(late, key=None, signature=None)])
+    charge(visits)
+
+
+def test_a_receipt_agrees_with_what_is_left_of_a_list_that_was_changed_or_lost_and_recovered(visits, charge, tamper):
+    for what in ("one", "two", "three"):
+        visits.add_other_release("visits", what, kind="exact")
+    receipt = charge(visits)
+    tamper("UPDATE events SET analyst = 'bob' WHERE sequence = 2")
+    changed = charge(visits)
+    assert changed.others[0] == f"{UNREADABLE} (event 2)"
+    tamper("DELETE FROM events WHERE sequence = 3")
+    assert visits.recover(reason="a test"), str(visits.verify())
+    for honest in (receipt, changed, replace(receipt, key=None, signature=None)):
+        assert visits.verify(receipts=[honest]), str(visits.verify(receipts=[honest]))
+    one, two, three = receipt.others
+    for others in ((), (one, two), (one, two, three.replace("three", "3")), (*receipt.others, "x (event 5)"), ("x",)):
+        assert not visits.verify(receipts=[replace(receipt, others=others)])
+    charge(visits)
+
+
+def test_a_signed_receipt_of_a_time_when_a_release_was_changed_halts_nothing_once_it_is_put_right(
+    visits, charge, tamper
+):
+    visits.add_other_release("visits", "one", kind="exact", author="ann")
+    tamper("UPDATE events SET analyst = 'bob' WHERE sequence = 2")
+    receipt = charge(visits)
+    tamper("UPDATE events SET analyst = 'ann' WHERE sequence = 2")
+    assert receipt.others == (f"{UNREADABLE} (event 2)",)
+    assert visits.verify(receipts=[receipt])
 
 
 def test_a_receipt_of_another_ledger_with_the_same_key_is_told_and_stops_nobody(visits, dataset, charge, tmp_path):

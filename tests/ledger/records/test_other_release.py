@@ -13,8 +13,10 @@ from discreet.ledger.records.other_release import (
     ReleaseKind,
     checked_request,
     other_release_of,
+    place_in_line,
     published_text,
     read_release,
+    receipt_lines,
 )
 
 SHA256 = "0123456789abcdef" * 4
@@ -125,3 +127,27 @@ def test_of_a_changed_row_only_its_place_is_believed(change):
 def test_a_link_of_another_kind_is_not_a_release():
     with pytest.raises(TypeError):
         other_release_of(_link(kind=Kind.RENAMED))
+
+
+def test_a_receipt_lists_the_newest_after_the_number_of_the_earlier_ones():
+    newest = [replace(other_release_of(_link()), sequence=place) for place in (5, 7)]
+    lines = tuple(release.text for release in newest)
+    assert receipt_lines([], 0) == ()
+    assert receipt_lines(newest, 2) == lines
+    assert receipt_lines(newest, 3) == ("1 earlier release, before event 5", *lines)
+    assert receipt_lines(newest, 3000) == ("2998 earlier releases, before event 5", *lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("a file (exact data, 2026-11-18, event 12)", 12),
+        (f"{UNREADABLE} (event 5)", 5),
+        ("(event 3) and (event 4)", 4),
+        ("2998 earlier releases, before event 5", None),
+        ("a file (event 5) ", None),
+        (f"a file (event {'9' * 5000})", None),
+    ],
+)
+def test_a_line_is_about_the_event_at_its_end(line, place):
+    assert place_in_line(line) == place

@@ -1,6 +1,7 @@
 """Other releases: in the chain, free of charge, found by whoever verifies, on each store."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -11,7 +12,7 @@ from discreet.events import PureEvent
 from discreet.ledger import DatasetCharge, Kind
 from discreet.ledger.integrity.recovery import evidence
 from discreet.ledger.records.canonical_text import digest
-from discreet.ledger.records.other_release import UNREADABLE
+from discreet.ledger.records.other_release import MOST_LISTED, UNREADABLE
 from discreet.ledger.transactions import other_releases
 from discreet.ledger.transactions.store import UnknownOutcomeError
 from tampering import rehash, tampering
@@ -204,6 +205,28 @@ def test_every_receipt_of_a_charge_to_several_datasets_lists_those_of_its_own(vi
     assert {receipt.dataset: len(receipt.others) for receipt in both} == {"stays": 1, "visits": 0}
 
 
+def test_a_receipt_has_at_most_100_in_words_and_the_number_of_the_earlier_ones(visits, turn, another):
+    """Else each charge would be longer than the one before: 3,000 releases made an answer of 36 MB."""
+    for number in range(MOST_LISTED):
+        visits.add_other_release("visits", f"file {number}", kind="exact")
+    every = turn(visits)
+    assert every.receipt.others == tuple(each.text for each in visits.other_releases("visits"))
+    for number in range(3):
+        visits.add_other_release("visits", f"later {number}", kind="exact")
+        released = turn(visits, question=f"a{number}")
+        newest = tuple(each.text for each in visits.other_releases("visits")[-MOST_LISTED:])
+        noun = "1 earlier release" if number == 0 else f"{number + 1} earlier releases"
+        assert released.receipt.others[1:] == newest
+        assert released.receipt.others[0].startswith(f"{noun}, before event ")
+    visits.answer(released, b"answer")
+    visits.add_other_release("visits", "the last", kind="exact")
+    again = turn(another(), question="a2")
+    assert (again.payload, again.receipt.to_json()) == (b"answer", released.receipt.to_json())
+    assert visits.verify(receipts=[every.receipt, released.receipt])
+    for others in ((), released.receipt.others[1:], ("9 earlier releases, before event 3", *newest), newest[1:]):
+        assert not visits.verify(receipts=[replace(released.receipt, others=others)])
+
+
 # Many at once, an unknown outcome
 
 
@@ -238,7 +261,14 @@ def test_a_commit_without_a_reply_is_looked_up_and_recorded_once(visits, monkeyp
 
 def test_the_few_are_found_by_an_index_and_not_by_reading_every_event(sqlite_ledger, dataset):
     sqlite_ledger.register(dataset())
-    for statement in (other_releases._IN_ORDER, other_releases._BEFORE, other_releases._BY_REQUEST):
+    for statement in (
+        other_releases._IN_ORDER,
+        other_releases._NEWEST_BEFORE,
+        other_releases._NUMBER_BEFORE,
+        other_releases._BY_REQUEST,
+    ):
         values = {"name": "visits", "sequence": 9, "request": "r"}
         plan = sqlite_ledger._store.ask((f"EXPLAIN QUERY PLAN {statement}", values))
-        assert plan[0]["detail"].startswith("SEARCH events USING INDEX other_releases")
+        assert "INDEX other_releases" in plan[0]["detail"]
+        assert plan[0]["detail"].startswith("SEARCH events USING")
+        assert len(plan) == 1  # nothing is sorted

@@ -10,6 +10,7 @@ comes back from a copy, or the dataset stays halted.
 """
 
 import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,14 @@ from discreet.ledger.records.account import parse_order
 from discreet.ledger.records.canonical_text import canonical, digest
 from discreet.ledger.records.chain import GENESIS, Kind, State, cost_in, link_of
 from discreet.ledger.records.description import plan_of
+from discreet.ledger.records.other_release import (
+    MOST_LISTED,
+    UNREADABLE,
+    OtherRelease,
+    place_in_line,
+    read_release,
+    receipt_lines,
+)
 from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.records.registration import budget_of, slice_columns, version_digest
 from discreet.zcdp import cap_at_order
@@ -99,6 +108,11 @@ class Evidence:
     def heads(self) -> dict[int, str]:
         """The hashes of the events that are as they were written, by sequence."""
         return {row["sequence"]: row["hash"] for row in self.events if _is_intact(row)}
+
+    @cached_property
+    def other_releases(self) -> list[OtherRelease]:
+        """The other releases that the chain records, in order."""
+        return [read_release(row) for row in self.of_kind(Kind.PUBLISHED)]
 
     @cached_property
     def recoveries(self) -> list[dict[str, Any]]:
@@ -387,7 +401,7 @@ _DECLARED = (_check_identity, _check_versions, _check_names)
 def _check_receipts(
     evidence: list[Evidence], receipts: tuple[Receipt, ...], publics: Mapping[str, str] | None, ledger: str
 ) -> Iterator[IntegrityFinding]:
-    """Receipts must be in the chain; one that the ledger did not sign may be made up, and convicts nobody.
+    """Receipts must be in the chain and list its other releases; one that the ledger did not sign convicts nobody.
 
     A charge that the chain lost and that a recovery counted, or that an anchor covered in one, is accounted for.
     """
@@ -396,10 +410,12 @@ def _check_receipts(
         is_signed = receipt.verify(publics)
         if not receipt.verify():
             what = f"receipt {receipt.id} was changed"
-        elif receipt.dataset in held and _holds(held[receipt.dataset], receipt):
-            continue
-        else:
+        elif receipt.dataset not in held or not _holds(held[receipt.dataset], receipt):
             what = f"receipt {receipt.id} is not in the chain"
+        elif not _agrees_on_releases(held[receipt.dataset], receipt, is_signed=is_signed):
+            what = f"receipt {receipt.id} lists other releases than the chain before it"
+        else:
+            continue
         whose = "" if is_signed else ", and no key of this ledger signed it"
         if not receipt.is_of(ledger):
             whose = ", and it names another ledger"
@@ -413,6 +429,40 @@ def _holds(evidence: Evidence, receipt: Receipt) -> bool:
         return receipt.hash in evidence.recovered_receipts() or evidence.is_covered(receipt.sequence)
     except _UNREADABLE:
         return False
+
+
+def _agrees_on_releases(evidence: Evidence, receipt: Receipt, *, is_signed: bool) -> bool:
+    """Whether a receipt lists the other releases before its charge; its hash does not cover the list.
+
+    A charge that the chain lost has no place in it, so there is nothing to compare.
+    """
+    if evidence.heads.get(receipt.sequence) != receipt.hash:
+        return True
+    total = bisect_left(evidence.other_releases, receipt.sequence, key=lambda release: release.sequence)
+    before = evidence.other_releases[:total]
+    if receipt.others == receipt_lines(before[-MOST_LISTED:], total):
+        return True
+    is_whole = all(place in evidence.heads for place in range(1, receipt.sequence))
+    return (is_signed or not is_whole) and _agrees_on_what_is_left(evidence, receipt, before, is_signed=is_signed)
+
+
+def _agrees_on_what_is_left(
+    evidence: Evidence, receipt: Receipt, before: list[OtherRelease], *, is_signed: bool
+) -> bool:
+    """The same where events were changed or lost before or after the charge: those as they were written must agree.
+
+    A receipt of a time when an event was changed lists it as such; without a signature that is not believed.
+    """
+    intact = {release.sequence: release for release in before if release.sequence in evidence.heads}
+    lines = {place: line for line in receipt.others if (place := place_in_line(line)) is not None}
+    for place, line in lines.items():
+        is_own = place in intact and line == intact[place].text
+        was_changed = place in intact and is_signed and line == f"{UNREADABLE} (event {place})"
+        if place in evidence.heads and not (is_own or was_changed):
+            return False
+    is_cut = len(lines) == MOST_LISTED == len(receipt.others) - 1
+    first = min(lines) if is_cut else 0
+    return all(place in lines for place in intact if place >= first) and len(lines) + is_cut == len(receipt.others)
 
 
 def _latest(events: list[dict[str, Any]]) -> Row:

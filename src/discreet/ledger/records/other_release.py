@@ -5,7 +5,7 @@ readers of a later release know what to add up. All of it is the owner's own wor
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -15,9 +15,11 @@ from discreet.ledger.records.canonical_text import canonical, label, parse_objec
 from discreet.ledger.records.chain import ChainLink, Kind, link_of
 
 LONGEST_WHAT = 500
+MOST_LISTED = 100
 UNREADABLE = "a release whose record was changed after it was written"
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_PLACE = re.compile(r"event ([0-9]{1,18})\)\Z")
 
 
 class ReleaseKind(StrEnum):
@@ -144,6 +146,24 @@ def read_release(row: Mapping[str, Any]) -> OtherRelease:
         pass
     place = {"dataset": row["dataset"], "version": row["version"], "sequence": row["sequence"]}
     return OtherRelease(time="", author="", kind=ReleaseKind.OTHER, what=UNREADABLE, **place)
+
+
+def receipt_lines(newest: Sequence[OtherRelease], total: int) -> tuple[str, ...]:
+    """What a receipt lists of `total` releases: the newest in words and, before them, the number of earlier ones.
+
+    A list of all would make each charge longer than the one before; the hash before the charge covers all of them.
+    """
+    lines = tuple(release.text for release in newest)
+    earlier = total - len(newest)
+    if not earlier:
+        return lines
+    return f"{earlier} earlier {'release' if earlier == 1 else 'releases'}, before event {newest[0].sequence}", *lines
+
+
+def place_in_line(line: str) -> int | None:
+    """The event that a line of a receipt is about; None where it names none."""
+    found = _PLACE.search(line)
+    return None if found is None else int(found[1])
 
 
 def published_text(detail: str | None, sha256: str | None) -> str | None:

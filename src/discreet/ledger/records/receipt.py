@@ -43,7 +43,8 @@ class Receipt:
         previous: Hash of the event before.
         hash: Hash of this event.
         detail: Other datasets that were charged together, or None.
-        others: Other releases of the dataset that the chain held before the charge, each in words.
+        others: Other releases that the chain held before the charge: the newest 100 in words, after the number of
+            earlier ones.
         ledger: Id of the ledger that signed it, or None.
         key: Id of the key that signed it, or None.
         signature: Signature of all other fields, or None.

@@ -9,10 +9,12 @@ from discreet.ledger.records import faults
 from discreet.ledger.records.account import Account
 from discreet.ledger.records.chain import Kind, link_of
 from discreet.ledger.records.other_release import (
+    MOST_LISTED,
     OtherRelease,
     OtherReleaseRequest,
     other_release_of,
     read_release,
+    receipt_lines,
 )
 from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.transactions import statements
@@ -23,7 +25,9 @@ from discreet.ledger.transactions.store import Row, Statement
 _PUBLISHED = "SELECT * FROM events WHERE dataset = :name AND kind = 'PUBLISHED'"
 _IN_ORDER = f"{_PUBLISHED} ORDER BY sequence"
 _BY_REQUEST = f"{_PUBLISHED} AND request = :request"
-_BEFORE = f"{_PUBLISHED} AND sequence < :sequence ORDER BY sequence"
+_BEFORE = f"{_PUBLISHED} AND sequence < :sequence"
+_NEWEST_BEFORE = f"{_BEFORE} ORDER BY sequence DESC LIMIT {MOST_LISTED}"
+_NUMBER_BEFORE = _BEFORE.replace("*", "count(*) AS number", 1)
 
 
 def add(
@@ -54,6 +58,8 @@ def find_all(writer: LedgerWriter, name: str) -> tuple[OtherRelease, ...]:
 
 
 def list_in_receipt(receipt: Receipt, ask: Callable[[Statement], list[Row]]) -> Receipt:
-    """The receipt with the other releases that its chain held before its charge: at any time, the same ones."""
-    rows = ask((_BEFORE, {"name": receipt.dataset, "sequence": receipt.sequence}))
-    return replace(receipt, others=tuple(read_release(row).text for row in rows)) if rows else receipt
+    """The receipt with the newest other releases that its chain held before its charge: at any time, the same ones."""
+    place = {"name": receipt.dataset, "sequence": receipt.sequence}
+    newest = [read_release(row) for row in reversed(ask((_NEWEST_BEFORE, place)))]
+    total = ask((_NUMBER_BEFORE, place))[0]["number"] if len(newest) == MOST_LISTED else len(newest)
+    return replace(receipt, others=receipt_lines(newest, total))
