@@ -42,7 +42,10 @@ def random_case(generator, *, several=False, people=12, columns=2, values=4, lev
 
 
 def random_levels(generator, values, levels):
-    codes, labels = [np.arange(len(values))], [tuple(map(str, values.to_pylist()))]
+    codes, labels = (
+        [np.arange(len(values))],
+        [tuple(None if cell is None else str(cell) for cell in values.to_pylist())],
+    )
     for level in range(1, levels):
         groups = max(1, int(codes[-1].max(initial=0)) // 2 + 1) if level < levels - 1 else 1
         parent = generator.integers(groups, size=int(codes[-1].max(initial=0)) + 1)

@@ -55,7 +55,7 @@ def test_the_history_has_an_entry_without_figures(result, ledger, tmp_path):
 def test_a_dataset_that_the_ledger_does_not_have_leaves_no_file(result, ledger, tmp_path):
     with pytest.raises(dp.errors.NameNotFoundError):
         result.write(tmp_path / "a.csv", ledger=ledger, dataset="others")
-    assert not list(tmp_path.glob("*a.csv*"))
+    assert {path.suffix for path in tmp_path.iterdir()}.isdisjoint({".csv", ".new"})
 
 
 def test_a_long_description_is_cut(ledger, tmp_path):
@@ -115,3 +115,19 @@ def test_a_kill_never_leaves_a_file_without_an_entry(ledger, tmp_path, moment, e
     if exists:
         digest = hashlib.sha256((tmp_path / "a.csv").read_bytes()).hexdigest()
         assert ledger.other_releases("people")[0].sha256 == digest
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_the_longest_name_that_the_file_system_takes_is_written(result, tmp_path, ending):
+    longest = os.pathconf(tmp_path, "PC_NAME_MAX")
+    path = tmp_path / ("x" * (longest - len(ending)) + ending)
+    result.write(path)
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".csv", "\u00e9" * 130 + ".csv", "a/" * 3_000 + "people.csv"])
+def test_a_name_or_a_path_that_is_too_long_is_an_exact_error(result, ledger, tmp_path, name):
+    with pytest.raises(dp.errors.ParameterError) as caught:
+        result.write(tmp_path / name, ledger=ledger, dataset="people")
+    assert caught.value.instead == "write('people.csv')"
+    assert not ledger.other_releases("people")

@@ -127,3 +127,11 @@ def test_wrong_arguments_are_errors():
         dp.anonymity.mondrian(data, "age", k=1)
     with pytest.raises(dp.errors.NameNotFoundError):
         dp.anonymity.mondrian(data, ["zip"], k=1)
+
+
+def test_a_column_of_the_name_of_the_counts_stays():
+    data = pa.table({"people": ["x", "x", "y", "y"], "people_": ["a", "b", "a", "b"]})
+    found = dp.anonymity.mondrian(data, ["people"], k=2).apply().to_pydict()
+    assert found == {"people": ["x", "y"], "people_": [2, 2]}
+    found = dp.anonymity.mondrian(data, ["people"], k=2, sensitive="people_").apply().to_pydict()
+    assert found == {"people": ["x", "x", "y", "y"], "people_": ["a", "b", "a", "b"], "people__": [1, 1, 1, 1]}

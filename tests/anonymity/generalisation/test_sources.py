@@ -1,9 +1,13 @@
 """A cube comes from a source or from a cube with more columns."""
 
+from itertools import permutations
+
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.anonymity.generalisation.levels import GeneralisationLevels
 from discreet.anonymity.generalisation.sources import open_cube
 
 TABLE = pa.table({"age": [1, 1, 2, None], "sex": ["f", "m", "f", "f"], "who": ["a", "a", "b", None]})
@@ -39,3 +43,84 @@ def test_wrong_columns_are_errors():
         open_cube(cube, ["zip"])
     with pytest.raises(dp.errors.ParameterError, match="already knows"):
         open_cube(cube, ["age"], person="who")
+
+
+def tens(*ages):
+    """Levels of ages and their tens, in the order that is given."""
+    codes = (np.arange(len(ages)), np.array([age // 10 for age in ages]))
+    return GeneralisationLevels(codes, (tuple(map(str, ages)), tuple(f"{number}0s" for number in range(10))))
+
+
+@pytest.mark.parametrize("ages", list(dict.fromkeys(permutations([31, 35, 47, 47]))))
+def test_levels_are_found_by_their_labels_in_any_order_of_the_rows(ages):
+    data = pa.table({"age": pa.array(ages, pa.int64())})
+    for levels in (tens(31, 35, 47), tens(47, 31, 35), tens(20, 47, 90, 35, 31)):
+        for source in (data, dp.anonymity.cube(data, ["age"])):
+            assert dp.anonymity.search(source, {"age": levels}, k=2).optimal == {"age": 1}
+            found = dp.anonymity.mondrian(source, {"age": levels}, k=2).apply()["age"].to_pylist()
+            assert sorted(found) == ["30s", "47"]
+
+
+def test_levels_without_a_value_of_the_table_are_refused():
+    data = pa.table({"age": [31, None, 47]})
+    with pytest.raises(dp.errors.ParameterError, match="no label for 1 values"):
+        dp.anonymity.search(data, {"age": tens(31, 47)}, k=1)
+    with pytest.raises(dp.errors.ParameterError, match="a label twice"):
+        dp.anonymity.search(data.slice(0, 1), {"age": tens(31, 31)}, k=1)
+
+
+def test_levels_of_a_hierarchy_have_one_code_for_each_value():
+    class Short:
+        def levels(self, _):
+            return tens(31)
+
+    with pytest.raises(dp.errors.ParameterError, match="one code for each distinct value"):
+        dp.anonymity.search(pa.table({"age": [31, 47]}), {"age": Short()}, k=1)
+
+
+@pytest.mark.parametrize("sensitive", ["who", "age"])
+def test_a_sensitive_column_with_two_roles_is_refused(sensitive):
+    ages = {"age": dp.anonymity.hierarchies.digits()}
+    for call in (
+        lambda: dp.anonymity.search(TABLE, ages, k=1, sensitive=sensitive, person="who"),
+        lambda: dp.anonymity.mondrian(TABLE, ["age"], k=1, sensitive=sensitive, person="who"),
+        lambda: dp.anonymity.measure(TABLE, ["age"], sensitive=[sensitive], person="who"),
+        lambda: dp.anonymity.cube(TABLE, ["age"], [sensitive], person="who"),
+    ):
+        with pytest.raises(dp.errors.ParameterError) as caught:
+            call()
+        assert caught.value.because == "each column has one role"
+
+
+def test_persons_are_no_quasi_identifier():
+    for call in (
+        lambda: dp.anonymity.search(TABLE, {"who": dp.anonymity.hierarchies.mask()}, k=1, person="who"),
+        lambda: dp.anonymity.mondrian(TABLE, ["who"], k=1, person="who"),
+        lambda: dp.anonymity.generalise(TABLE, {"who": 0}, person="who"),
+    ):
+        with pytest.raises(dp.errors.ParameterError, match="never published"):
+            call()
+
+
+HIERARCHIES = dp.anonymity.hierarchies
+
+
+@pytest.mark.parametrize(
+    ("kind", "hierarchy"),
+    [
+        (pa.int64(), HIERARCHIES.intervals(5, 10)),
+        (pa.float64(), HIERARCHIES.intervals(5, 10)),
+        (pa.int64(), HIERARCHIES.digits(1)),
+        (pa.string(), HIERARCHIES.mask()),
+        (pa.date32(), HIERARCHIES.dates()),
+    ],
+)
+def test_a_table_without_rows_gives_a_result_without_a_class(kind, hierarchy):
+    data = pa.table({"q": pa.array([], kind), "s": pa.array([], pa.string()), "who": pa.array([], pa.string())})
+    options = {"k": 2, "l": 2, "sensitive": "s", "person": "who"}
+    found = dp.anonymity.search(data, {"q": hierarchy}, t=0.5, **options)
+    assert (found.people, found.suppressed, found.classes, found.k) == (0, 0, 0, None)
+    assert "there no class is published; 0 of 0 people suppressed" in str(found)
+    for quasi in (["q"], {"q": hierarchy}):
+        partition = dp.anonymity.mondrian(data, quasi, **options)
+        assert (partition.people, partition.classes, partition.apply().num_rows) == (0, 0, 0)

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from discreet.anonymity.classes.base_groups import read_groups
 from discreet.anonymity.classes.column_lists import names_of
 from discreet.anonymity.classes.keys import renumber
+from discreet.anonymity.classes.roles import require_roles
 from discreet.engines.exact_tables import open_table
+from discreet.engines.sql.blocks import TYPES
 from discreet.errors import short_traceback
 
 Codes = NDArray[np.int64]
@@ -80,7 +82,8 @@ def cube(
         The cube.
 
     Raises:
-        ParameterError: If columns are not a list of distinct names.
+        ParameterError: If columns are not a list of distinct names, or a sensitive column is a quasi-identifier or the
+            column of persons too.
         NameNotFoundError: If the source does not have a column.
 
     Example:
@@ -91,12 +94,16 @@ def cube(
         ([1, 2], 3)
     """
     quasi, sensitive = names_of(quasi, "quasi", least=0), names_of(sensitive, "sensitive", least=0)
+    require_roles(quasi, sensitive, person)
     with open_table(source, table=table, memory_limit=memory_limit) as rows:
         groups = read_groups(rows, [*quasi, *sensitive], person, are_distinct=True)
+        kinds = rows.column_types(list(groups.values))
     codes = {name: each.astype(np.int64) for name, each in groups.codes.items()}
     persons = groups.people.persons
     numbers = None if persons is None else renumber(persons.astype(np.int64))[0]
-    return Cube(quasi, sensitive, groups.values, codes, groups.people.counts, numbers)
+    # a table without rows has no batch, and its columns still have a type
+    values = {name: each if len(each) else pa.array([], TYPES[kinds[name]]) for name, each in groups.values.items()}
+    return Cube(quasi, sensitive, values, codes, groups.people.counts, numbers)
 
 
 def cube_of(

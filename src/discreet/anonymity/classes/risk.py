@@ -19,6 +19,7 @@ from discreet.anonymity.classes.column_risk import ColumnRisk, column_risks
 from discreet.anonymity.classes.diversity import Diversity, diversity_of
 from discreet.anonymity.classes.journalist import JournalistRisk, journalist_risk
 from discreet.anonymity.classes.keys import sum_of_ratios
+from discreet.anonymity.classes.roles import require_roles
 from discreet.anonymity.classes.sensitive_table import sensitive_table
 from discreet.anonymity.classes.weights import WeightedClasses, weighted_classes
 from discreet.anonymity.owners import OwnerResult
@@ -206,6 +207,7 @@ def measure(
         (1, ((1, 1), (2, 1)), Fraction(2, 3))
     """
     quasi, sensitive = names_of(quasi, "quasi"), names_of(sensitive, "sensitive", least=0)
+    require_roles(quasi, sensitive, person)
     ordered = _require_ordered(names_of(ordered, "ordered", least=0), sensitive)
     limits = rational(threshold, "threshold"), whole(l, "l"), rational(c, "c")
     _require_policy(nulls, population)

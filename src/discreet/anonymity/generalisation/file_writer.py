@@ -1,5 +1,6 @@
 """Writing a generalised table: complete, durable, and in the history of its dataset before it has its name."""
 
+import errno
 import hashlib
 import os
 import tempfile
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _KIND = "generalised"
 _ENDINGS = (".csv", ".parquet")
 _CHUNK = 1 << 20
+_PREFIX, _SUFFIX = ".generalised-", ".new"
+_RANDOM = 8  # characters that tempfile puts between them
 
 
 def write(table: pa.Table, path: Path, description: str, ledger: "Ledger | None", dataset: str | None) -> str:
@@ -49,6 +52,12 @@ def _require_place(path: Path) -> None:
             because="it is written as CSV or Parquet",
             instead=f"write({str(path.with_suffix('.csv') if path.name else Path('people.csv'))!r})",
         )
+    if not _fits(path):
+        raise ParameterError(
+            f"a file name of {len(os.fsencode(path.name)):,} bytes",
+            because="the file system does not take a name or a path as long",
+            instead=f"write({'people' + path.suffix.lower()!r})",
+        )
     if path.is_dir() or not path.parent.is_dir():
         raise ParameterError(
             f"a generalised table at {str(path)!r}",
@@ -57,9 +66,19 @@ def _require_place(path: Path) -> None:
         )
 
 
+def _fits(path: Path) -> bool:
+    """Whether the file system takes a name and a path as long; the name of the draft has a fixed length."""
+    try:
+        path.with_name(_PREFIX + "." * _RANDOM + _SUFFIX).exists()
+        path.exists()
+    except OSError as error:
+        return error.errno != errno.ENAMETOOLONG
+    return True
+
+
 def _write_draft(table: pa.Table, path: Path) -> Path:
     """The file under a name of its own in the same directory, readable by its owner alone, and on the disk."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
+    descriptor, name = tempfile.mkstemp(prefix=_PREFIX, suffix=_SUFFIX, dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             if path.suffix.lower() == ".csv":

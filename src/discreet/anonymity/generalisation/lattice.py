@@ -153,7 +153,8 @@ class LatticeSearch(OwnerResult):
         counts += f"{self.admitted_by_k:,} admitted by k, {self.admitted:,} admitted"
         if self.optimal is None:
             return [counts, f"No node meets the requirement with at most {self.limit:,} people suppressed."]
-        found = f"k={self.k}" + (f", l={self.l}" if self.l is not None else "")
+        found = f"k={self.k}" if self.k is not None else "no class is published"
+        found += f", l={self.l}" if self.l is not None else ""
         found += f", t={float(self.t):.4g}" if self.t is not None else ""
         others = (self.suppressed or 0) - (self.suppressed_for_k or 0)
         values = [f"{others:,} of them for l or t alone: leave out their classes too"] if others else []
@@ -194,7 +195,8 @@ def search(
 
     Args:
         source: A cube, or the source of rows: what `dp.protect` takes.
-        hierarchies: For each quasi-identifier its hierarchy or its levels. Other columns of a cube are left out.
+        hierarchies: For each quasi-identifier its hierarchy or its levels, whose labels at level 0 are the values as a
+            CSV file has them. Other columns of a cube are left out.
         k: Least number of people in a class.
         l: Least number of distinct sensitive values in a class. Default: not measured.
         t: Largest distance of the sensitive values of a class to those of the table. Default: not measured.
@@ -210,7 +212,8 @@ def search(
         The optimum, or a result without one where no node meets the requirement.
 
     Raises:
-        ParameterError: If k, l, t, the suppression or the loss is outside its range, or the lattice is too large.
+        ParameterError: If k, l, t, the suppression or the loss is outside its range, the lattice is too large, a
+            column has two roles, or levels do not have a value of the table.
         NameNotFoundError: If a column does not exist.
 
     Example:

@@ -15,23 +15,50 @@ class GeneralisationLevels:
     """The hierarchy of one column, applied to its distinct values.
 
     Level 0 is the value itself. Each level is coarser than the one before: values that are alike at one level are alike
-    at all higher ones. Counts roll up for that reason alone, so levels that are not nested are refused.
+    at all higher ones. Counts roll up for that reason alone, so other levels are refused whoever makes them.
 
     Attributes:
         codes: For each level the code of each distinct value; `codes[0]` counts up from 0.
-        labels: For each level the text of each code; None is a missing value.
+        labels: For each level the text of each code; None is a missing value. The labels of level 0 are the values as a
+            CSV file has them: a search finds the values of a table by them.
     """
 
     codes: tuple[Codes, ...]
     labels: tuple[tuple[str | None, ...], ...]
 
     def __post_init__(self) -> None:
+        _require_labels(self.codes, self.labels)
+        _require_identity(self.codes[0])
         require_nested(self.codes)
 
     @property
     def height(self) -> int:
         """The number of the highest level."""
         return len(self.codes) - 1
+
+
+def _require_labels(levels: Sequence[Codes], labels: Sequence[Sequence[str | None]]) -> None:
+    """Refuse levels of unlike lengths, and codes without a label."""
+    fits = 0 < len(levels) == len(labels) and len({len(codes) for codes in levels}) == 1
+    if not fits or any(
+        codes.min(initial=0) < 0 or codes.max(initial=-1) >= len(texts)
+        for codes, texts in zip(levels, labels, strict=True)
+    ):
+        raise ParameterError(
+            f"{len(levels)} levels with {len(labels)} lists of labels",
+            because="each level has one code for each value, and a label for each code",
+            instead='GeneralisationLevels((np.arange(2), np.array([0, 0])), (("a", "b"), ("*",)))',
+        )
+
+
+def _require_identity(codes: Codes) -> None:
+    """Refuse a level 0 at which two values are alike."""
+    if not np.array_equal(codes, np.arange(len(codes))):
+        raise ParameterError(
+            "level 0 of a hierarchy, which is not the value itself",
+            because="level 0 has one group for each value, in their order",
+            instead=f"np.arange({len(codes)}) as the codes of level 0",
+        )
 
 
 def require_nested(levels: Sequence[Codes]) -> None:

@@ -162,16 +162,26 @@ class MondrianPartition(OwnerResult):
 
         Returns:
             An Arrow table with the texts of the boxes, the sensitive column where there is one, and the number of
-            people. Suppressed people are not in it.
+            people. Suppressed people are not in it. The last column is `people`, or `people_` where the table has a
+            column of that name.
         """
         boxes, cube = self.boxes, self.boxes.cube
         labels = [boxes.labels(column) for column in range(len(cube.quasi))]
         if not cube.sensitive:
-            return pa.table({**dict(zip(cube.quasi, labels, strict=True)), PEOPLE: pa.array(boxes.sizes)})
+            return pa.table({**dict(zip(cube.quasi, labels, strict=True)), self._count_name(): pa.array(boxes.sizes)})
         classes, values, counts = _counts_by_value(boxes)
         columns = {name: each.take(pa.array(classes)) for name, each in zip(cube.quasi, labels, strict=True)}
         name = cube.sensitive[0]
-        return pa.table({**columns, name: cube.values[name].take(pa.array(values)), PEOPLE: pa.array(counts)})
+        return pa.table(
+            {**columns, name: cube.values[name].take(pa.array(values)), self._count_name(): pa.array(counts)}
+        )
+
+    def _count_name(self) -> str:
+        """A name for the number of people that no column has."""
+        name = PEOPLE
+        while name in self.boxes.cube.values:
+            name += "_"
+        return name
 
     def to_json(self) -> dict[str, Any]:
         """The figures as plain data, with the stamp; the boxes are left out, `apply` has them.
@@ -224,7 +234,8 @@ def mondrian(
         The partition; without classes where the whole table does not hold k and l.
 
     Raises:
-        ParameterError: If k or l is not a whole number of at least 1, or l has no sensitive column.
+        ParameterError: If k or l is not a whole number of at least 1, l has no sensitive column, or a column has two
+            roles.
         NameNotFoundError: If a column does not exist.
 
     Example:

@@ -9,6 +9,8 @@ import pyarrow as pa
 
 from discreet.anonymity.classes.cube import Cube
 from discreet.anonymity.classes.cube import cube as count_people
+from discreet.anonymity.classes.roles import require_roles
+from discreet.anonymity.generalisation.hierarchies.base import plain_values, text_of
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
 from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError, suggestion
 
@@ -35,12 +37,17 @@ def open_cube(
         raise ParameterError(
             "no quasi-identifiers", because="at least one column is generalised", instead='["zip", "birth_date"]'
         )
-    if len(set(quasi)) < len(quasi) or sensitive in quasi:
+    if len(set(quasi)) < len(quasi):
         raise ParameterError(
-            f"columns {[*quasi, sensitive]}",
-            because="each column is listed once",
-            instead=f"{list(dict.fromkeys(quasi))}",
+            f"columns {list(quasi)}", because="each column is listed once", instead=f"{list(dict.fromkeys(quasi))}"
         )
+    if person in quasi:
+        raise ParameterError(
+            f"the quasi-identifier {person!r}, which is the column of persons too",
+            because="the column of persons is never published",
+            instead=f"quasi-identifiers without {person!r}",
+        )
+    require_roles(quasi, [sensitive] if sensitive else [], person)
     if isinstance(source, Cube):
         return _select(source, quasi, sensitive, person)
     return count_people(source, quasi, [sensitive] if sensitive else [], person=person, table=table)
@@ -69,21 +76,43 @@ def _select(cube: Cube, quasi: Sequence[str], sensitive: str | None, person: str
 
 
 def levels_of_column(name: str, hierarchy: object, cube: Cube) -> GeneralisationLevels:
-    """The levels of the distinct values of a column, from its hierarchy or as they are given."""
+    """The levels of the distinct values of a column, from its hierarchy or as they are given.
+
+    Levels that are given are found by their labels at level 0, never by their position: the order in which an engine
+    counts values says nothing.
+    """
+    values = cube.values[name]
     if isinstance(hierarchy, GeneralisationLevels):
-        levels = hierarchy
-    elif isinstance(hierarchy, LevelsOfValues):
-        levels = hierarchy.levels(cube.values[name])
-    else:
+        return _match_values(name, hierarchy, values)
+    if not isinstance(hierarchy, LevelsOfValues):
         raise TypeMismatchError(
             f"a hierarchy of type {type(hierarchy).__name__} for {name!r}",
             because="a column is generalised by a hierarchy or by its levels",
             instead=f'{{"{name}": dp.anonymity.hierarchies.digits()}}',
         )
-    if any(len(codes) != len(cube.values[name]) for codes in levels.codes):
+    levels = hierarchy.levels(values)
+    if len(levels.codes[0]) != len(values):
         raise ParameterError(
             f"the levels of {name!r}",
             because="they have not one code for each distinct value",
             instead=f'hierarchy.levels(cube.values["{name}"])',
         )
     return levels
+
+
+def _match_values(name: str, levels: GeneralisationLevels, values: pa.Array) -> GeneralisationLevels:
+    """The levels of these values in their order; the levels may know further values."""
+    texts = text_of(plain_values(values)).to_pylist()
+    places = {label: place for place, label in enumerate(levels.labels[0])}
+    if tuple(texts) == levels.labels[0]:
+        return levels
+    absent = sum(text not in places for text in texts)
+    if absent or len(places) < len(levels.labels[0]):
+        raise ParameterError(
+            f"levels of {name!r} whose level 0 has {f'no label for {absent:,} values' if absent else 'a label twice'}",
+            because="values are found by their text at level 0",
+            instead=f'hierarchy.levels(cube.values["{name}"]), or a label for each value as a CSV file has it',
+        )
+    chosen = np.array([places[text] for text in texts], dtype=np.int64)
+    codes = (np.arange(len(texts), dtype=np.int64), *(each[chosen] for each in levels.codes[1:]))
+    return GeneralisationLevels(codes, (tuple(texts), *levels.labels[1:]))

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from discreet.anonymity.classes.cube import Cube
 from discreet.anonymity.generalisation.hierarchies import dates, intervals, mask
-from discreet.anonymity.generalisation.hierarchies.base import EVERYTHING, is_text
+from discreet.anonymity.generalisation.hierarchies.base import EVERYTHING, is_text, plain_values, text_of
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
 from discreet.anonymity.generalisation.sources import levels_of_column
 
@@ -72,7 +72,7 @@ def _is_code(values: pa.Array) -> bool:
 
 def _two_levels(values: pa.Array) -> GeneralisationLevels:
     """The value itself, and nothing."""
-    labels = tuple(None if cell is None else str(cell) for cell in values.to_pylist())
+    labels = tuple(text_of(plain_values(values)).to_pylist())
     everyone = np.zeros(len(values), dtype=np.int64)
     return GeneralisationLevels((np.arange(len(values), dtype=np.int64), everyone), (labels, (EVERYTHING,)))
 
