@@ -30,3 +30,16 @@ def test_text_and_json_carry_the_stamp():
 
 def test_counts_of_numpy_stay_whole_in_json():
     assert repr(plain_data((np.int64(3), Fraction(1, 2), np.bool_(True)))) == "[3, 0.5, True]"
+
+
+@dataclass(frozen=True, repr=False)
+class _Column(OwnerResult):
+    kind = "column"
+    name: str
+
+    def _lines(self) -> list[str]:
+        return [f"{self.name}: one", "two"]
+
+
+def test_control_characters_are_shown_as_codes_and_lines_stay_lines():
+    assert str(_Column("a\x1b[31m\nb\u202e")).splitlines() == ["column", r"  a\x1b[31m\nb\u202e: one", "  two", STAMP]

@@ -37,7 +37,7 @@ class OwnerResult:
         raise NotImplementedError
 
     def __str__(self) -> str:
-        return "\n".join([self.kind, *(f"  {line}" for line in self._lines()), STAMP])
+        return "\n".join([self.kind, *(f"  {visible(line)}" for line in self._lines()), STAMP])
 
     __repr__ = __str__
 
@@ -49,6 +49,11 @@ class OwnerResult:
         """
         figures = {field.name: plain_data(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
         return {"schema": SCHEMA, "kind": self.kind, "audience": STAMP, "figures": figures}
+
+
+def visible(line: str) -> str:
+    """A line with the codes of characters that cannot be seen: names of columns could move a terminal's cursor."""
+    return line if line.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
 def plain_data(value: Any) -> Any:
