@@ -47,3 +47,13 @@ def test_a_population_without_any_class_of_the_sample_has_no_k_map() -> None:
 def test_columns_of_different_types_are_refused() -> None:
     with pytest.raises(TypeMismatchError):
         _risk(pa.table({"zip": [1], "sex": ["f"]}), POPULATION.set_column(0, "zip", [["x"] * 8]))
+
+
+def test_spellings_of_one_number_in_the_population_are_added() -> None:
+    population = pa.table({"x": ["1.5", "1.50", "1.50", "1.500"], "who": [1, 1, 2, 3]})
+    found = dp.anonymity.measure(pa.table({"x": [1.5, 1.5]}), ["x"], population=population).journalist
+    assert found is not None
+    assert found.k_map == 4
+    sample = pa.table({"x": [1.5, 1.5], "who": [1, 2]})
+    with pytest.raises(TypeMismatchError):  # one person has two spellings: the counts of people cannot be added
+        dp.anonymity.measure(sample, ["x"], population=population, person="who")

@@ -67,7 +67,10 @@ def journalist_risk(
     found = encode_groups(population.groups(quasi, person=who), quasi)
     columns, known = [], np.ones(len(found.counts), bool)
     for name in quasi:
-        codes = _codes_in(sample.values[name], found.values[name], name)[found.codes[name]]
+        distinct = _codes_in(sample.values[name], found.values[name], name)
+        if who is not None:
+            _require_distinct(distinct, sample.values[name].type, found.values[name].type, name)
+        codes = distinct[found.codes[name]]
         known &= codes >= 0
         columns.append((codes, len(sample.values[name])))
     # packing sample and population together keeps their keys alike where a key is numbered anew
@@ -79,7 +82,7 @@ def journalist_risk(
     sizes = np.zeros(len(mine), np.int64)
     place = np.searchsorted(mine, theirs)
     is_in = mine[np.minimum(place, len(mine) - 1)] == theirs if len(mine) else np.zeros(len(theirs), bool)
-    sizes[place[is_in]] = found.counts[known][is_in]
+    np.add.at(sizes, place[is_in], found.counts[known][is_in])  # spellings of one number are several groups
     return _risk(classes, sizes, int(found.counts.sum()))
 
 
@@ -114,10 +117,21 @@ def _codes_in(known: pa.Array, values: pa.Array, name: str) -> Integers:
         try:
             values = values.cast(known.type)
         except pa.ArrowException:
-            raise TypeMismatchError(
-                f"column {name!r} of types {known.type} and {values.type}",
-                because="sample and population are compared by it",
-                instead=f"{name!r} of one type in both tables",
-            ) from None
+            raise _unlike(known.type, values.type, name) from None
     codes: Integers = pc.index_in(values, value_set=known, skip_nulls=False).fill_null(-1).to_numpy().astype(np.int64)
     return codes
+
+
+def _require_distinct(codes: Integers, known: pa.DataType, kind: pa.DataType, name: str) -> None:
+    """Refuse values that a cast merged where people are counted: one person may have several of them."""
+    there = np.sort(codes[codes >= 0])
+    if not first_of_runs(there).all():
+        raise _unlike(known, kind, name)
+
+
+def _unlike(known: pa.DataType, kind: pa.DataType, name: str) -> TypeMismatchError:
+    return TypeMismatchError(
+        f"column {name!r} of types {known} and {kind}",
+        because="sample and population are compared by it",
+        instead=f"{name!r} of one type in both tables",
+    )
