@@ -227,3 +227,10 @@ def test_bytes_of_zero_in_a_csv_are_part_of_the_text(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"zip,sex\n77\x001,M\n77\x002,M\n77,M\n")
     assert dp.anonymity.measure(path, ["zip"]).class_sizes == ((1, 3),)
+
+
+def test_the_count_has_another_name_where_a_column_has_its_name() -> None:
+    with open_table(pa.table({COUNT: [5, 5, 6]})) as rows:
+        batches = [batch for batch in rows.groups([COUNT]) if len(batch)]
+    assert batches[0].schema.names == [COUNT, f"{COUNT}_"]
+    assert _groups(pa.table({COUNT: [5, 5, 6]}), COUNT) == {(5,): 2, (6,): 1}

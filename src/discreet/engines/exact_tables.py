@@ -29,7 +29,10 @@ from discreet.engines.sql_engine import RegisteredSource, SQLEngine
 from discreet.errors import NameNotFoundError, ParameterError, SourceError, suggestion
 
 COUNT = "discreet_count"
-"""Name of the last column of every batch: the number of rows, or of people where `person` is given."""
+"""Name of the last column of every batch: the number of rows, or of people where `person` is given.
+
+Where a column of the source has that name, the last column has a longer one; readers take it by its place.
+"""
 
 NULL_POLICIES = ("value", "exclude")
 _TABLE = "rows"
@@ -211,7 +214,10 @@ class ExactTable:
     def _batches(self, types: Mapping[str, ColumnType], sql: str) -> Iterator[pa.RecordBatch]:
         """The batches of a statement with columns c0, c1 and so on, the count last, under their names."""
         names = list(types)
-        schema = pa.schema([*(pa.field(name, self._arrow_type(types[name])) for name in names), (COUNT, pa.int64())])
+        last = COUNT
+        while last in types:  # two columns of one name could be read for each other
+            last += "_"
+        schema = pa.schema([*(pa.field(name, self._arrow_type(types[name])) for name in names), (last, pa.int64())])
         stream = pa.schema([pa.field(f"c{i}", field.type) for i, field in enumerate(schema)])
         for i, (name, kind) in enumerate(types.items()):
             quoted = self._engine.dialect.identifier(name)

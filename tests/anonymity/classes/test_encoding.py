@@ -33,3 +33,10 @@ def test_a_missing_cell_has_a_code_and_the_last_rank() -> None:
     assert null_code(values) == 1
     assert null_code(pa.array([1, 2])) is None
     assert ranks(values).tolist() == [1, 2, 0]
+
+
+def test_a_column_with_the_name_of_the_count_is_read_by_its_place() -> None:
+    schema = pa.schema([("discreet_count", pa.int64()), ("discreet_count", pa.int64())])
+    batch = pa.RecordBatch.from_arrays([pa.array([7, 8]), pa.array([1, 1])], schema=schema)
+    found = encode_groups([batch], ["discreet_count"])
+    assert (found.values["discreet_count"].to_pylist(), found.counts.tolist()) == ([7, 8], [1, 1])

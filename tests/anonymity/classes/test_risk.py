@@ -125,3 +125,22 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
         dp.anonymity.measure(PATIENTS, ["zip"], nulls="wildcard", population=PATIENTS)
     with pytest.raises(NameNotFoundError):
         dp.anonymity.measure(PATIENTS, ["zap"])
+
+
+def test_a_quasi_identifier_may_have_the_name_of_the_count() -> None:
+    table = pa.table({"discreet_count": [1, 2], "zip": [1, 1]})
+    assert dp.anonymity.measure(table, ["zip", "discreet_count"]).k == 1
+    assert dp.anonymity.measure(table, ["zip", "discreet_count"], person="discreet_count").k == 1
+
+
+@pytest.mark.parametrize("c", [0, -1])
+def test_a_c_that_is_not_above_zero_is_refused(c: int) -> None:
+    with pytest.raises(ParameterError):
+        dp.anonymity.measure(pa.table({"age": [1], "disease": ["flu"]}), ["age"], sensitive=["disease"], c=c)
+
+
+def test_names_of_columns_cannot_move_the_cursor_of_a_terminal() -> None:
+    table = pa.table({"\x1b[31mred": [1, 2], "s\x1b]0;t\x07\n": ["a", "b"]})
+    text = str(dp.anonymity.measure(table, ["\x1b[31mred"], sensitive=["s\x1b]0;t\x07\n"]))
+    assert all(line.isprintable() for line in text.splitlines())
+    assert r"\x1b[31mred" in text

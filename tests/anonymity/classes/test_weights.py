@@ -43,3 +43,15 @@ def test_a_table_without_rows_stands_for_nobody() -> None:
     found = dp.anonymity.measure(table, ["age"], weight="w")
     assert found.weights is not None
     assert (found.weights.population, found.k) == (0, 0)
+
+
+@pytest.mark.parametrize("weights", [[5e-324], [1e308, 1e308], [1e101]])
+def test_weights_whose_sums_are_no_doubles_are_refused(weights: list[float]) -> None:
+    with pytest.raises(ParameterError, match="1e-100"):
+        _weights([1] * len(weights), weights)
+
+
+def test_the_largest_weights_are_summed_and_printed() -> None:
+    found = _weights([1, 2], [1e100, 1e-100])
+    assert found.population == Fraction(1e100) + Fraction(1e-100)
+    assert "the rows stand for 1" in str(found)

@@ -119,3 +119,21 @@ def test_the_result_is_plain_data_and_stamped():
     found = dp.anonymity.individual_risk(pa.table({"key": KEYS, "w": WEIGHTS}), ["key"], weight="w")
     assert json.loads(json.dumps(found.to_json()))["figures"]["people"] == 10
     assert "For the owners" in str(found)
+
+
+@pytest.mark.parametrize("weight", [1e308, 5e-324])
+def test_weights_that_would_overflow_are_refused(weight):
+    table = pa.table({"zip": ["A", "A", "B"], "w": [weight] * 3})
+    with pytest.raises(dp.errors.ParameterError, match="1e-100"):
+        dp.anonymity.individual_risk(table, ["zip"], weight="w")
+
+
+def test_the_largest_weights_give_finite_risks():
+    found = dp.anonymity.individual_risk(pa.table({"zip": ["A", "A"], "w": [1e100] * 2}), ["zip"], weight="w")
+    assert math.isfinite(found.expected)
+    assert 0 < found.highest < 1e-97
+
+
+def test_a_quasi_identifier_may_have_the_name_of_the_count():
+    table = pa.table({"discreet_count": [21, 22], "w": [3.0, 4.0]})
+    assert dp.anonymity.individual_risk(table, ["discreet_count"], weight="w").classes == 2

@@ -50,3 +50,8 @@ def test_persons_with_one_row_each_are_not_read_and_others_are_numbered():
     rows = read_rows(table, ["a"], person="who", table=None)
     assert rows.people == 3
     assert sorted(rows.persons.tolist()) == [0, 0, 1, 2]
+
+
+def test_a_quasi_identifier_may_have_the_name_of_the_count():
+    table = pa.table({"discreet_count": [21, 21, 35], "b": [1, 1, 1]})
+    assert dp.anonymity.minimal_uniques(table, ["discreet_count", "b"], size=1).people == 3

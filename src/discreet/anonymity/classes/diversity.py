@@ -16,7 +16,7 @@ from discreet.anonymity.classes.keys import bits_of, largest_ratio
 from discreet.anonymity.classes.sensitive_table import SensitiveTable
 from discreet.anonymity.owners import OwnerResult
 from discreet.errors import public_class
-from discreet.exact.numbers import rational
+from discreet.exact.numbers import rational, shown
 
 _TABULATED = 2**16
 
@@ -55,7 +55,7 @@ class Diversity(OwnerResult):
         holds = "holds" if self.recursive else "does not hold"
         return [
             f"distinct l {self.distinct}, entropy l {self.entropy:.2f}",
-            f"recursive ({float(self.c):g}, {self.l})-diversity {holds}",
+            f"recursive ({shown(self.c)}, {self.l})-diversity {holds}",
         ]
 
     def is_recursive(self, c: object) -> bool:

@@ -89,10 +89,10 @@ def encode_groups(batches: Iterable[pa.RecordBatch], names: Sequence[str], perso
     who = PersonEncoder()
     for batch in batches:
         for name in names:
-            cells = batch.column(batch.schema.get_field_index(name))
+            cells = batch.column(batch.schema.names.index(name))
             encoders.setdefault(name, ColumnEncoder(cells.type)).add(cells)
         if person is not None:
-            who.add(batch.column(batch.schema.get_field_index(person)))
+            who.add(batch.column(batch.schema.names.index(person)))
         counts.append(batch.column(batch.num_columns - 1).to_numpy())
     columns = {name: each.result() for name, each in encoders.items()}
     return EncodedGroups(

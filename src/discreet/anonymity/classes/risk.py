@@ -25,7 +25,7 @@ from discreet.anonymity.classes.weights import WeightedClasses, weighted_classes
 from discreet.anonymity.owners import OwnerResult
 from discreet.engines.exact_tables import ExactTable, open_table
 from discreet.errors import ParameterError, public_class, short_traceback
-from discreet.exact.numbers import rational, whole
+from discreet.exact.numbers import positive, rational, whole
 
 NULL_POLICIES = ("value", "wildcard", "exclude")
 
@@ -186,7 +186,7 @@ def measure(
             the name of its table. Persons are counted there if it has the column `person`. Default: none.
         table: Name of the table, where the source is a database.
         l: The l of recursive (c, l)-diversity. Default 2.
-        c: The c of recursive (c, l)-diversity. Default 3.
+        c: The c of recursive (c, l)-diversity, above zero. Default 3.
         threshold: Prosecutor risk above which people are counted. Default 1/5.
         memory_limit: Memory of the engine, such as "4GB". Default: the engine's own.
         threads: Number of threads of the engine. Default: the engine's own.
@@ -209,7 +209,7 @@ def measure(
     quasi, sensitive = names_of(quasi, "quasi"), names_of(sensitive, "sensitive", least=0)
     require_roles(quasi, sensitive, person)
     ordered = _require_ordered(names_of(ordered, "ordered", least=0), sensitive)
-    limits = rational(threshold, "threshold"), whole(l, "l"), rational(c, "c")
+    limits = rational(threshold, "threshold"), whole(l, "l"), positive(c, "c")
     _require_policy(nulls, population)
     with open_table(source, table=table, memory_limit=memory_limit, threads=threads) as rows:
         groups = read_groups(rows, [*quasi, *sensitive, *([weight] if weight else [])], person)

@@ -13,6 +13,9 @@ from discreet.anonymity.classes.keys import ClassKeys, first_of_runs
 from discreet.anonymity.owners import OwnerResult
 from discreet.errors import ParameterError, public_class
 
+SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
+"""Weights of other sizes than zero: sums of them, and ratios of sums, are ordinary doubles."""
+
 _LIMB = 20
 """Bits of a limb: sums of limbs stay within 64 bits for 2^43 rows."""
 
@@ -73,19 +76,20 @@ def _common_denominator(values: pa.Array, name: str) -> tuple[list[int], int]:
     """Weights as integers over one denominator."""
     kind = values.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
-        raise _unfit(name)
+        raise unfit_weights(name)
     cells = values.to_pylist()
-    if any(cell is not None and not 0 <= cell < math.inf for cell in cells):
-        raise _unfit(name)
+    if any(cell and not SMALLEST_WEIGHT <= cell <= LARGEST_WEIGHT for cell in cells):
+        raise unfit_weights(name)
     ratios = [Fraction(cell or 0) for cell in cells]
     denominator = math.lcm(*(each.denominator for each in ratios))
     return [int(each * denominator) for each in ratios], denominator
 
 
-def _unfit(name: str) -> ParameterError:
+def unfit_weights(name: str) -> ParameterError:
+    """The error for a column with a weight that is no number of people."""
     return ParameterError(
         f"weight={name!r}",
-        because="sampling weights are finite numbers of at least zero",
+        because=f"sampling weights are zero, or from {SMALLEST_WEIGHT:g} to {LARGEST_WEIGHT:g}",
         instead="a column with the number of people that a row stands for",
     )
 

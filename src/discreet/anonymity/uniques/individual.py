@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.anonymity.classes.column_lists import names_of
 from discreet.anonymity.classes.encoding import EncodedGroups, encode_groups
 from discreet.anonymity.classes.keys import pack, renumber
+from discreet.anonymity.classes.weights import LARGEST_WEIGHT, SMALLEST_WEIGHT, unfit_weights
 from discreet.anonymity.owners import OwnerResult
 from discreet.anonymity.uniques.posterior import Floats, posterior_risk
 from discreet.catalog.catalog import ColumnType
@@ -88,7 +89,7 @@ def estimate_individual_risk(sample: ArrayLike, population: ArrayLike) -> float 
         E(1/F | f), a float, or an array where an argument is one.
 
     Raises:
-        ParameterError: If f is below 1, F^ is below f, or one of them is not finite.
+        ParameterError: If f is below 1, F^ is below f, or F^ is above 1e100.
 
     Example:
         >>> import discreet as dp
@@ -98,7 +99,7 @@ def estimate_individual_risk(sample: ArrayLike, population: ArrayLike) -> float 
         [1.0, 0.5]
     """
     people, weights = np.broadcast_arrays(np.asarray(sample, np.float64), np.asarray(population, np.float64))
-    if not np.all((people >= 1) & (weights >= people) & np.isfinite(weights)):
+    if not np.all((people >= 1) & (weights >= people) & (weights <= LARGEST_WEIGHT)):
         raise ParameterError(
             f"sample={sample!r}, population={population!r}",
             because="a class has at least one person, and no fewer in the population",
@@ -136,7 +137,7 @@ def individual_risk(
         Expected number of people identified, the highest risk, and how many people are above some risks.
 
     Raises:
-        ParameterError: If a weight is negative or infinite, or a column is listed twice.
+        ParameterError: If a weight is negative or not from 1e-100 to 1e100, or a column is listed twice.
         TypeMismatchError: If the weights are not numbers.
         NameNotFoundError: If the source does not have a column.
 
@@ -160,12 +161,8 @@ def individual_risk(
 
 def _risk_of(groups: EncodedGroups, names: Sequence[str], weight: str) -> IndividualRisk:
     weights = groups.values[weight].fill_null(0).to_numpy().astype(np.float64)[groups.codes[weight]]
-    if not np.all((weights >= 0) & np.isfinite(weights)):
-        raise ParameterError(
-            f"weight={weight!r}",
-            because="sampling weights are finite numbers of at least zero",
-            instead="a column with the number of people that a row stands for",
-        )
+    if not np.all((weights == 0) | ((weights >= SMALLEST_WEIGHT) & (weights <= LARGEST_WEIGHT))):
+        raise unfit_weights(weight)
     counts, who = groups.counts, groups.persons
     columns = [(groups.codes[name], len(groups.values[name])) for name in names]
     codes, _ = renumber(pack(columns, len(counts)).values)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from discreet.engines.exact_tables import COUNT, open_table
+from discreet.engines.exact_tables import open_table
 
 Codes = NDArray[np.unsignedinteger]
 
@@ -74,7 +74,7 @@ def _blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _repeats(block: pa.RecordBatch, person: str | None) -> NDArray[np.intp]:
     """Positions of rows: twice where several people share the row, once where one person has it several times."""
-    several = block[COUNT].to_numpy() > 1
+    several = block.column(block.num_columns - 1).to_numpy() > 1
     if person is not None:
         several &= block[person].is_null().to_numpy(zero_copy_only=False)
     return np.repeat(np.arange(block.num_rows), np.where(several, 2, 1))
