@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -127,7 +128,7 @@ def test_a_cell_of_sqlite_of_another_type_is_a_value_of_its_own(tmp_path: Path) 
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE t (age INTEGER)")
         connection.executemany("INSERT INTO t VALUES (?)", [(1,), (1,), (1.5,), ("old",), (None,), (b"\xff",)])
-    assert _groups(path, "age", table="t") == {("1",): 2, ("1.5",): 1, ("old",): 1, (None,): 1, ("FF",): 1}
+    assert _groups(path, "age", table="t") == {("1",): 2, ("1.5",): 1, ("old",): 1, (None,): 1, ("\ufffd0xFF",): 1}
 
 
 def test_objects_of_pandas_are_grouped_by_what_they_look_like() -> None:
@@ -184,7 +185,12 @@ def test_the_count_stands_last_under_a_name_of_its_own() -> None:
 
 def test_bytes_that_are_not_text_are_values_of_their_own() -> None:
     cells = pa.array([b"a", b"\xff", b"\xfe", None], pa.binary()).view(pa.string())
-    assert _groups(pa.table({"word": cells}), "word") == {("a",): 1, ("\\xff",): 1, ("\\xfe",): 1, (None,): 1}
+    assert _groups(pa.table({"word": cells}), "word") == {
+        ("a",): 1,
+        ("\ufffd0xFF",): 1,
+        ("\ufffd0xFE",): 1,
+        (None,): 1,
+    }
 
 
 def _functions() -> list[Any]:
@@ -234,3 +240,78 @@ def test_the_count_has_another_name_where_a_column_has_its_name() -> None:
         batches = [batch for batch in rows.groups([COUNT]) if len(batch)]
     assert batches[0].schema.names == [COUNT, f"{COUNT}_"]
     assert _groups(pa.table({COUNT: [5, 5, 6]}), COUNT) == {(5,): 2, (6,): 1}
+
+
+def _as_text(cells: list[bytes]) -> pa.Array:
+    return pa.Array.from_buffers(pa.string(), len(cells), pa.array(cells, pa.binary()).buffers())
+
+
+def test_bytes_that_are_not_text_are_no_spelling_of_a_text() -> None:
+    cells = [b"\xff", b"\\xff", b"FF", "\ufffd0xFF".encode(), b"ok"]
+    assert sorted(_groups(pa.table({"word": _as_text(cells)}), "word").values()) == [1] * 5
+    assert dp.anonymity.measure(pa.table({"word": _as_text(cells)}), ["word"]).class_sizes == ((1, 5),)
+
+
+def test_a_person_whose_name_is_not_text_is_one_person() -> None:
+    table = pa.table({"who": _as_text([b"\xff", b"\xff", b"a"]), "zip": [1, 1, 1]})
+    with open_table(table) as rows:
+        assert rows.totals("who") == (3, 2)
+    found = dp.anonymity.measure(table, ["zip"], person="who")
+    assert (found.people, found.k) == (2, 2)
+
+
+def test_blobs_of_sqlite_are_no_spelling_of_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "t.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE t (word)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(b"a",), ("61",), ("\ufffd0x61",), ("a",)])
+    assert sorted(_groups(path, "word", table="t").values()) == [1] * 4
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_times_in_nanoseconds_are_not_merged(zone: str | None) -> None:
+    table = pa.table({"at": pa.array([0, 1, 2, 2, None], pa.timestamp("ns", zone))})
+    assert _groups(table, "at") == {
+        ("1970-01-01 00:00:00",): 1,
+        ("1970-01-01 00:00:00.000000001",): 1,
+        ("1970-01-01 00:00:00.000000002",): 2,
+        (None,): 1,
+    }
+    assert dp.anonymity.measure(table.to_pandas(), ["at"]).k == 1
+
+
+def test_times_in_whole_microseconds_stay_times() -> None:
+    frame = pd.DataFrame({"at": pd.to_datetime(["2020-01-01", "2020-01-01"]).as_unit("ns")})
+    assert _groups(frame, "at") == {(dt.datetime.fromisoformat("2020-01-01"),): 2}
+
+
+def test_times_in_nanoseconds_of_a_duckdb_file_are_not_merged(tmp_path: Path) -> None:
+    path = tmp_path / "t.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t (moment TIMESTAMP_NS, day TIMESTAMP_NS)")
+        for digit in "12":
+            connection.execute(f"INSERT INTO t VALUES ('2020-01-01 00:00:00.00000000{digit}', '2020-01-01')")
+    assert dp.anonymity.measure(path, ["moment"], table="t").k == 1
+    assert _groups(path, "day", table="t") == {(dt.datetime.fromisoformat("2020-01-01"),): 2}
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "number"),
+    [
+        (["9007199254740993.5", "9007199254740993.6"], ColumnType.TEXT, 2),
+        (["0.1", "0.10000000000000001"], ColumnType.TEXT, 2),
+        (["0.30000000000000004", "0.3"], ColumnType.REAL, 2),
+        (["1.10", "1.1", "-0.0", "0.0"], ColumnType.REAL, 2),
+        (["1.5", "1", "true"], ColumnType.TEXT, 3),
+        (["true", "TRUE"], ColumnType.BOOLEAN, 1),
+        (["true", "yes"], ColumnType.TEXT, 2),
+    ],
+)
+def test_text_of_a_csv_is_a_number_only_if_a_double_holds_it(
+    tmp_path: Path, cells: list[str], kind: ColumnType, number: int
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n" + "".join(f"{cell},1\n" for cell in cells))
+    with open_table(path) as rows:
+        assert rows.column_types(["a"]) == {"a": kind}
+    assert len(_groups(path, "a")) == number

@@ -6,16 +6,19 @@ Arrow batches in the same types on every engine.
 
 Values are compared as they are stored. NaN is missing, -0.0 is 0.0, and text is compared by its bytes, so that no
 collation merges two spellings. Decimals are compared as doubles; days and times outside the years 1 to 9999 are
-missing. A column of text (CSV, objects of pandas, SQLite) has the type that it seems to have, unless a cell does not
-have that form: then it is text.
+missing. Times of which one is finer than microseconds are text, and so are all bytes that are not UTF-8, in hexadecimal
+digits. A column of text (CSV, objects of pandas, SQLite) has the type that it seems to have, unless a cell does not
+have that form, or is a number that a double does not hold: then it is text.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines import registry
@@ -56,12 +59,17 @@ _PLAIN = {
 
 _ODD_TEXT = {
     ColumnType.INTEGER: "{1} IS NULL OR {2} <> {0}",
-    ColumnType.REAL: "{1} IS NULL AND lower({0}) <> 'nan'",
-    ColumnType.BOOLEAN: "{1} IS NULL",
+    ColumnType.REAL: "({1} IS NULL OR lower({0}) IN ('true', 'false')) AND lower({0}) <> 'nan' OR ("
+    "length(rtrim(replace(regexp_replace(split_part(lower({0}), 'e', 1), '^ *[+-]?[0.]*', ''), '.', ''), '0 ')) > 15 "
+    "AND {2} <> trim({0}))",
+    ColumnType.BOOLEAN: "{1} IS NULL OR lower({0}) NOT IN ('true', 'false')",
     ColumnType.DATE: "{1} IS NULL OR length({0}) <> 10",
     ColumnType.TIMESTAMP: "{1} IS NULL",
 }
-"""Whether text {0} is more than its reading {1}, which prints as {2}."""
+"""Whether text {0} is more than its reading {1}, which prints as {2}.
+
+Decimals of up to 15 digits are different doubles; a longer one is read as a double only if that prints the same.
+"""
 
 _ODD_CELL = {
     ColumnType.INTEGER: "typeof({0}) <> 'integer'",
@@ -74,9 +82,19 @@ _ODD_CELL = {
 # Cells of SQLite have types of their own; a cell of another type is the same value as the text that it prints.
 _ANY_CELL = (
     "CASE typeof({0}) WHEN 'integer' THEN CAST({0} AS TEXT) WHEN 'real' THEN printf('%!.17g', {0} + 0.0) "
-    "WHEN 'text' THEN CASE WHEN is_unicode(CAST({0} AS BLOB)) THEN {0} ELSE hex(CAST({0} AS BLOB)) END "
-    "WHEN 'blob' THEN hex({0}) END COLLATE BINARY"
+    "WHEN 'text' THEN CASE WHEN is_unicode(CAST({0} AS BLOB)) AND substr({0}, 1, 3) <> char(65533) || '0x' THEN {0} "
+    "ELSE char(65533) || '0x' || hex(CAST({0} AS BLOB)) END "
+    "WHEN 'blob' THEN char(65533) || '0x' || hex({0}) END COLLATE BINARY"
 )
+_NOT_TEXT = "\ufffd0x"
+"""What stands before the hexadecimal digits of bytes that are not text; text that begins so is written in them too."""
+
+_NANOSECONDS = {
+    transport_type(pa.timestamp("ns")).sql: ("make_timestamp_ns({0})", "{0} % 1000 <> 0"),
+    "TRY_CAST({0} AS TIMESTAMP)": ("{0}", "TRY(epoch_ns({0})) % 1000 <> 0"),
+    "TRY_CAST({0} AS TIMESTAMPTZ)": ("{0}", "TRY(epoch_ns({0})) % 1000 <> 0"),
+}
+"""By how DuckDB reads a time of a source in microseconds: the time itself, and whether it is finer."""
 _SQLITE, _DUCKDB = "sqlite", "duckdb"
 _MOST_ROWS, _FEW_ROWS = 2**25, 4
 """Rows that are sorted in memory here, and rows a person up to which they are not grouped first."""
@@ -119,6 +137,8 @@ class ExactTable:
         self._place = engine.place(_TABLE)
         self._types: dict[str, ColumnType] = {}
         self._texts: set[str] = set()
+        self._bytes: set[str] = set()
+        self._finer: set[str] = set()
         self._numbers: dict[str, tuple[int, int]] = {}
 
     @property
@@ -129,12 +149,44 @@ class ExactTable:
     def column_types(self, names: Sequence[str]) -> dict[str, ColumnType]:
         """The types of columns; those of text are checked against all cells."""
         unknown = [name for name in dict.fromkeys(names) if name not in self._types]
+        for name in unknown:
+            self._require(name)
+            self._keep_nanoseconds(name)
         seeming = {name: self._require(name) for name in unknown}
         doubtful = [name for name in unknown if self._is_doubtful(name, seeming[name])]
         odd = self._odd_columns({name: seeming[name] for name in doubtful})
         self._texts |= odd
         self._types |= {name: ColumnType.TEXT if name in odd else kind for name, kind in seeming.items()}
+        for name in unknown:
+            self._keep_bytes(name)
         return {name: self._types[name] for name in names}
+
+    def _keep_nanoseconds(self, name: str) -> None:
+        """Read times as text where one of them is finer than microseconds: those of a second are then different."""
+        quoted = self._engine.dialect.identifier(name)
+        for template, (time, is_finer) in _NANOSECONDS.items():
+            form = f"{template.format(quoted)} AS {quoted}"
+            if self._engine.dialect.name != _DUCKDB or form not in self._place.relation:
+                continue
+            finer = self._place.relation.replace(form, f"{is_finer.format(quoted)} AS {quoted}")
+            if self._figures([f"count(CASE WHEN {quoted} THEN 1 END)"], finer)[0]:
+                text = f"CAST({time.format(quoted)} AS VARCHAR) AS {quoted}"
+                self._place = replace(
+                    self._place,
+                    relation=self._place.relation.replace(form, text),
+                    stored={**self._place.stored, name: StorageType.TEXT},
+                )
+                self._finer.add(name)
+            return
+
+    def _keep_bytes(self, name: str) -> None:
+        """Group text of frames by its bytes, which are decoded in the groups: what is not text has no other form."""
+        quoted = self._engine.dialect.identifier(name)
+        in_transport = f"{transport_type(pa.string()).sql.format(quoted)} AS {quoted}"
+        if self._types[name] is ColumnType.TEXT and in_transport in self._place.relation:
+            relation = self._place.relation.replace(in_transport, f"{quoted} AS {quoted}")
+            self._place = replace(self._place, relation=relation)
+            self._bytes.add(name)
 
     def groups(
         self, columns: Sequence[str], *, person: str | None = None, nulls: str = "value"
@@ -219,11 +271,8 @@ class ExactTable:
             last += "_"
         schema = pa.schema([*(pa.field(name, self._arrow_type(types[name])) for name in names), (last, pa.int64())])
         stream = pa.schema([pa.field(f"c{i}", field.type) for i, field in enumerate(schema)])
-        for i, (name, kind) in enumerate(types.items()):
-            quoted = self._engine.dialect.identifier(name)
-            in_transport = f"{transport_type(pa.string()).sql.format(quoted)} AS {quoted}"
-            if kind is ColumnType.TEXT and in_transport in sql:  # text is grouped by its bytes, and decoded in groups
-                sql = sql.replace(in_transport, f"{quoted} AS {quoted}")
+        for i, name in enumerate(names):
+            if name in self._bytes:
                 stream = stream.set(i, pa.field(f"c{i}", pa.binary()))
         for batch in self._engine.stream(_TABLE, sql, stream):
             columns = [_decode(cells, field.type) for cells, field in zip(batch.columns, schema, strict=True)]
@@ -312,6 +361,8 @@ class ExactTable:
 
     def _seeming_type(self, name: str) -> ColumnType | None:
         stored = self._place.stored[name]
+        if name in self._finer:
+            return ColumnType.TEXT
         if stored is StorageType.TEXT:
             kind = self._guesses.get(name, ColumnType.TEXT)
             return kind if kind in TYPES and (stored, kind) in self._place.reads else ColumnType.TEXT
@@ -336,14 +387,24 @@ def _require_all_rows(source: Source, rows: ExactTable) -> None:
 
 
 def _decode(cells: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cells in a type; bytes that are not text are written in hexadecimal digits."""
+    """Cells in a type; bytes that are not text are written in hexadecimal digits, and no two alike."""
     if cells.type == kind:
         return cells
     try:
-        return cells.cast(kind)
+        found = cells.cast(kind)
     except pa.ArrowInvalid:
-        texts = [None if cell is None else cell.decode(errors="backslashreplace") for cell in cells.to_pylist()]
-        return pa.array(texts, kind)
+        return pa.array([None if cell is None else _text_of(cell) for cell in cells.to_pylist()], kind)
+    if pa.types.is_binary(cells.type) and pc.any(pc.starts_with(found, _NOT_TEXT)).as_py():
+        return pa.array([None if cell is None else _text_of(cell) for cell in cells.to_pylist()], kind)
+    return found
+
+
+def _text_of(cell: bytes) -> str:
+    try:
+        text = cell.decode()
+    except UnicodeDecodeError:
+        text = _NOT_TEXT
+    return f"{_NOT_TEXT}{cell.hex().upper()}" if text.startswith(_NOT_TEXT) else text
 
 
 def _people(person: str) -> str:
