@@ -2,6 +2,8 @@
 
 import datetime as dt
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -48,6 +50,49 @@ def test_what_is_no_table_is_refused_without_a_cell(thing):
     with pytest.raises(SourceError) as refused:
         as_arrow(thing)
     assert "x" not in refused.value.what.split()
+
+
+ADDRESSES = [
+    "postgresql://u:secret@h/db",
+    Path("postgresql://u:secret@h/db"),
+    " Postgres://u:secret@h/db",
+    "postgresql+psycopg://u:secret@h/db",
+    "mysql://u:secret@h/db",
+    "jdbc:postgresql://h/db?user=u&password=secret",
+    "host=h user=u password=secret",
+    "host=h user=secret",
+    "dbname=x\npassword = secret",
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES, ids=range(len(ADDRESSES)))
+def test_an_address_of_a_database_is_refused_without_showing_it(address):
+    with pytest.raises(SourceError, match="an address in place of a table") as refused:
+        as_arrow(address)
+    assert "secret" not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
+@pytest.mark.parametrize("name", ["C:/people.csv", "my host=a.csv", "a:b.csv"])
+def test_a_path_is_no_address(name):
+    with pytest.raises(SourceError, match=re.escape(name)):
+        as_arrow(name)
+
+
+def test_no_attack_shows_an_address():
+    address, table = "postgresql://u:secret@h/db", pa.table({"a": [1], "b": [2]})
+    attacks = [
+        lambda: dp.attacks.linkage.against_table(address, table, on=["a"]),
+        lambda: dp.anonymity.link(address, table, ["a"]),
+        lambda: dp.anonymity.link(table, address, ["a"]),
+        lambda: dp.anonymity.singling_out.assess(address, table, table),
+        lambda: dp.anonymity.linkability.assess(table, address, table, first=["a"], second=["b"]),
+        lambda: dp.anonymity.inference.assess(table, table, address, known=["a"], learn="b"),
+    ]
+    for attack in attacks:
+        with pytest.raises(SourceError, match="an address in place of a table") as refused:
+            attack()
+        assert "u:secret" not in str(refused.value)
 
 
 @pytest.mark.parametrize("given", ["ward", [], None, 3])
@@ -122,6 +167,32 @@ def test_different_values_are_different():
 def test_types_that_cannot_be_compared_are_refused():
     with pytest.raises(TypeMismatchError, match="'zip_code' of types int64 and large_string"):
         encode([pa.chunked_array([pa.array([1])]), pa.chunked_array([pa.array(["1"])])], "zip_code")
+
+
+BIG = 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (pa.array([BIG]), pa.array([1.5])),
+        (pa.array([2**64 - 1], pa.uint64()), pa.array([1])),
+        (pa.array([BIG], pa.timestamp("ns")), pa.array([1], pa.timestamp("us"))),
+        (pa.array([BIG * 1000], pa.timestamp("s")), pa.array([1], pa.timestamp("us"))),
+    ],
+    ids=["int and float", "unsigned", "nanoseconds", "far times"],
+)
+def test_values_that_one_type_does_not_hold_exactly_are_refused_without_a_cell(one, other):
+    with pytest.raises(TypeMismatchError, match="'c' of type") as refused:
+        alike(one, other)
+    assert not re.search("[0-9]{5}", str(refused.value))
+    assert refused.value.__cause__ is None
+
+
+def test_numbers_beyond_64_bits_are_refused_without_a_cell():
+    with pytest.raises(TypeMismatchError, match="'n' of type uint64") as refused:
+        numbers(pa.table({"n": pa.array([2**64 - 1], pa.uint64())}), "n")
+    assert str(2**64 - 1) not in str(refused.value)
 
 
 def test_empty_tables_have_no_classes():

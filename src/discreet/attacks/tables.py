@@ -4,6 +4,7 @@ A class is what a person with certain values cannot be distinguished within. Mis
 something to be known by, and dropping it would hide people); NaN is missing, and -0.0 is 0.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,11 @@ from discreet.release.release import Release
 
 Codes = NDArray[np.int64]
 
+# A scheme has two letters or more, else the drive of a path would be one; a Path has only one slash left.
+_ADDRESS = re.compile(
+    r"\s*[a-z][a-z0-9+.-]+:/|\s*(jdbc|postgres(ql)?):|.*\b(password|passwd|pwd)\s*=|.*\bhost\s*=\s*\S+\s+\w+\s*=",
+    re.IGNORECASE | re.DOTALL,
+)
 _TEXT = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 
@@ -46,14 +52,26 @@ def numbers(table: pa.Table, name: str) -> pa.ChunkedArray:
     """A column of numbers: whole ones and booleans as integers, others as floats."""
     kind = table.schema.field(name).type
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
-        return table[name].cast(pa.int64())
+        return cast_exactly(table[name], pa.int64(), name)
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
-        return table[name].cast(pa.float64())
+        return cast_exactly(table[name], pa.float64(), name)
     raise TypeMismatchError(
         f"column {name!r} of type {kind}",
         because="only numbers have a sum, a mean or a size",
         instead="a column of numbers",
     )
+
+
+def cast_exactly(column: pa.ChunkedArray | pa.Array, kind: pa.DataType, name: str) -> Any:
+    """The column in another type; one that would change a value is refused, without the value that Arrow shows."""
+    try:
+        return column.cast(kind)
+    except pa.ArrowException:
+        raise TypeMismatchError(
+            f"column {name!r} of type {column.type}",
+            because=f"it is read as {kind}, and some values are outside what that holds exactly",
+            instead=f"{name!r} cast to one type in both tables",
+        ) from None
 
 
 def classes(tables: Sequence[pa.Table], columns: Sequence[str]) -> Iterator[list[Codes]]:
@@ -71,7 +89,7 @@ def encode(columns: Sequence[pa.ChunkedArray], name: str) -> Codes:
     """The cells of one column of several tables as numbers: alike in value, alike in number."""
     arrays = [_plain(column) for column in columns]
     kind = _shared_type([array.type for array in arrays], name)
-    cells = pa.chunked_array([array.cast(kind) for array in arrays], type=kind).combine_chunks()
+    cells = pa.chunked_array([cast_exactly(array, kind, name) for array in arrays], type=kind).combine_chunks()
     return _number_values(cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells)
 
 
@@ -139,6 +157,12 @@ def _open_table(table: Any) -> pa.Table:
 
 
 def _read_file(path: Path) -> pa.Table:
+    if _ADDRESS.match(str(path)):
+        raise SourceError(
+            "an address in place of a table",
+            because="attacks read files and tables in memory, not databases",
+            instead='"people.csv", "people.parquet", or a table in memory',
+        )
     try:
         if path.suffix.lower() in (".parquet", ".pq"):
             return parquet.read_table(path)

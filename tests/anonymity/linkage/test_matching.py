@@ -108,3 +108,16 @@ def test_a_distance_that_makes_no_sense_is_refused():
         matches([1], [1], -1)
     with pytest.raises(TypeMismatchError):
         compare("age", pa.chunked_array([["1"]]), pa.chunked_array([[1]]), 1)
+
+
+def test_values_that_one_type_does_not_hold_exactly_are_refused_without_a_cell():
+    big = 2**53 + 1
+    pairs = [
+        (pa.array([big]), pa.array([1.5]), 1),
+        (pa.array([big], pa.timestamp("ns")), pa.array([1], pa.timestamp("us")), dt.timedelta(days=1)),
+    ]
+    for one, other, tolerance in pairs:
+        for distance in (None, tolerance):
+            with pytest.raises(TypeMismatchError, match="holds exactly") as refused:
+                compare("c", pa.chunked_array([one]), pa.chunked_array([other]), distance)
+            assert str(big)[:5] not in str(refused.value)

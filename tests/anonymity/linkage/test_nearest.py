@@ -4,6 +4,7 @@ import datetime as dt
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import discreet as dp
 from discreet.anonymity.linkage.nearest import RowDistances, as_numbers, is_number
@@ -53,3 +54,11 @@ def test_dates_are_numbers_of_days():
     assert np.isnan(as_numbers(column)[1])
     assert is_number(pa.timestamp("us"))
     assert not is_number(pa.string())
+
+
+@pytest.mark.parametrize(
+    ("unit", "value"), [("s", 2), ("ms", 2_000), ("us", 2_000_000), ("ns", 2_000_000_000), ("ns", 2_000_000_001)]
+)
+def test_times_of_every_unit_are_microseconds(unit, value):
+    """A time between two microseconds is no error: Arrow would show it."""
+    assert as_numbers(pa.chunked_array([pa.array([value], pa.timestamp(unit))]))[0] == pytest.approx(2e6)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.anonymity.generalisation.hierarchies.base import is_text
 from discreet.anonymity.linkage.persons import has_value
-from discreet.attacks.tables import Codes, encode, numbers
+from discreet.attacks.tables import Codes, cast_exactly, encode, numbers
 from discreet.errors import ParameterError, TypeMismatchError
 from discreet.exact.numbers import Number, rational
 
@@ -69,7 +69,7 @@ def compare(name: str, published: pa.ChunkedArray, auxiliary: pa.ChunkedArray, t
     if all(is_text(kind) for kind in kinds):
         return _compare_text(published, auxiliary, _edits(name, tolerance))
     if all(_is_time(kind) for kind in kinds):
-        return _compare_times(published, auxiliary, kinds, _days(name, tolerance))
+        return _compare_times(name, published, auxiliary, kinds, _days(name, tolerance))
     if any(is_text(kind) or _is_time(kind) for kind in kinds):
         raise TypeMismatchError(
             f"column {name!r} of types {kinds[0]} and {kinds[1]}",
@@ -160,14 +160,14 @@ def _fold_column(column: pa.ChunkedArray) -> tuple[pa.Array, Codes]:
 
 
 def _compare_times(
-    published: pa.ChunkedArray, auxiliary: pa.ChunkedArray, kinds: Sequence[pa.DataType], days: Fraction
+    name: str, published: pa.ChunkedArray, auxiliary: pa.ChunkedArray, kinds: Sequence[pa.DataType], days: Fraction
 ) -> RangeCells:
     if all(kind == pa.date32() for kind in kinds):
         whole = [column.cast(pa.date32()).cast(pa.int32()).cast(pa.int64()) for column in (published, auxiliary)]
         return _compare_integers(whole, int(days))
     zones = {kind.tz for kind in kinds if pa.types.is_timestamp(kind)}
     kind = pa.timestamp("us", tz=zones.pop() if len(zones) == 1 else None)
-    whole = [column.cast(kind).cast(pa.int64()) for column in (published, auxiliary)]
+    whole = [cast_exactly(column, kind, name).cast(pa.int64()) for column in (published, auxiliary)]
     return _compare_integers(whole, int(days * _DAY))
 
 
@@ -177,7 +177,7 @@ def _compare_numbers(
     columns = [numbers(pa.table({name: column}), name) for column in (published, auxiliary)]
     if all(pa.types.is_integer(column.type) for column in columns):
         return _compare_integers(columns, int(distance))
-    theirs, ours = (pc.add(column.cast(pa.float64()), 0.0) for column in columns)
+    theirs, ours = (pc.add(cast_exactly(column, pa.float64(), name), 0.0) for column in columns)
     values, ranks = _ranks(theirs)
     others, codes = _ranks(ours)
     spans = [_decimal_span(values, other, distance) for other in others.tolist()]

@@ -18,6 +18,7 @@ from discreet.attacks.tables import Codes, encode
 
 _UNIT = 1_000_000
 _CELLS = 4_000_000
+_MICROSECONDS = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}
 
 
 class RowDistances:
@@ -69,12 +70,12 @@ def is_number(kind: pa.DataType) -> bool:
 
 def as_numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
     """Numbers, days or microseconds as floats; NaN where missing."""
-    kind = column.type
+    kind, unit = column.type, 1.0
     if pa.types.is_date(kind):
         column = column.cast(pa.date32()).cast(pa.int32())
     elif pa.types.is_timestamp(kind):
-        column = column.cast(pa.timestamp("us", tz=kind.tz)).cast(pa.int64())
-    values = column.cast(pa.float64(), safe=False).to_numpy()
+        column, unit = column.cast(pa.int64()), _MICROSECONDS[kind.unit]
+    values = column.cast(pa.float64(), safe=False).to_numpy() * unit
     return np.where(has_value(column), values, np.nan)
 
 
