@@ -52,6 +52,20 @@ def test_the_history_has_an_entry_without_figures(result, ledger, tmp_path):
     assert (entry.what, entry.kind, entry.sha256) == ("a.csv: age (level 1), note", "generalised", digest)
 
 
+def test_the_path_of_a_ledger_stands_for_the_ledger(result, ledger, tmp_path):
+    digest = result.write(tmp_path / "a.csv", ledger=str(tmp_path / "ledger.sqlite"), dataset="people")
+    again = result.write(tmp_path / "b.csv", ledger=tmp_path / "ledger.sqlite", dataset="people")
+    assert [entry.sha256 for entry in ledger.other_releases("people")] == [digest, again]
+
+
+@pytest.mark.parametrize("wrong", ["none.sqlite", 5, ["ledger.sqlite"]], ids=str)
+def test_what_is_no_ledger_is_refused_and_nothing_is_written(result, tmp_path, monkeypatch, wrong):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(dp.errors.ParameterError, match="ledger"):
+        result.write("a.csv", ledger=wrong, dataset="people")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_dataset_that_the_ledger_does_not_have_leaves_no_file(result, ledger, tmp_path):
     with pytest.raises(dp.errors.NameNotFoundError):
         result.write(tmp_path / "a.csv", ledger=ledger, dataset="others")

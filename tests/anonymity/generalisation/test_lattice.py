@@ -76,7 +76,7 @@ def test_more_people_than_there_are_give_a_result_without_an_optimum():
     case = random_case(np.random.default_rng(4), people=5)
     found = dp.anonymity.search(case.cube, case.levels, k=6)
     assert (found.optimal, found.value, found.k, found.admitted) == (None, None, None, 0)
-    assert "No node meets the requirement" in str(found)
+    assert "No node meets the requirement with at most 0 people suppressed; the file has 5 people." in str(found)
     with pytest.raises(dp.errors.ParameterError, match="no node meets"):
         found.recoding(case.levels)
 

@@ -101,6 +101,8 @@ def test_columns_that_are_not_named_and_the_order_of_rows_are_not_published():
     ]
     assert found.table.equals(again.table)
     assert found.quasi == ("age",)
+    assert found.left_out == ("name",)
+    assert "columns left out: name" in str(found)
 
 
 def test_dictionaries_and_metadata_of_the_source_do_not_travel():
@@ -183,6 +185,9 @@ def test_the_result_prints_and_is_json_without_rows():
         "suppressed": 1,
         "suppressed_cells": 0,
         "k": None,
+        "l": None,
+        "t": None,
+        "left_out": [],
         "description": "age (level 0); k=2",
     }
 

@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import tempfile
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from discreet.errors import ParameterError
+from discreet.ledger.opening import open_ledger
 from discreet.ledger.records.append_log import sync_directory
 from discreet.ledger.records.other_release import LONGEST_WHAT
 
@@ -24,15 +26,42 @@ _PREFIX, _SUFFIX = ".generalised-", ".new"
 _RANDOM = 8  # characters that tempfile puts between them
 
 
-def write(table: pa.Table, path: Path, description: str, ledger: "Ledger | None", dataset: str | None) -> str:
+def write(
+    table: pa.Table, path: Path, description: str, ledger: "str | Path | Ledger | None", dataset: str | None
+) -> str:
     """Write the table and return the SHA-256 of the file; the ledger has its entry before the file has its name."""
     _require_place(path)
     if (ledger is None) != (dataset is None):
         raise ParameterError(
             f"dataset={dataset!r} {'without' if ledger is None else 'with'} a ledger",
             because="an entry needs a ledger and the name of a dataset",
-            instead='write("people.csv", ledger=dp.SQLiteLedger(...), dataset="people")',
+            instead='write("people.csv", ledger="ledger.sqlite", dataset="people")',
         )
+    with _ledger_at(ledger) as opened:
+        return _write(table, path, description, opened, dataset)
+
+
+def _ledger_at(ledger: "str | Path | Ledger | None") -> "AbstractContextManager[Ledger | None]":
+    """The ledger at a location, which is closed afterwards, or the one that is given, which stays open."""
+    if isinstance(ledger, str | Path):
+        if "://" not in str(ledger) and not Path(ledger).is_file():
+            raise ParameterError(
+                f"ledger={str(ledger)!r}",
+                because="there is no ledger at this path",
+                instead="the path of the ledger in which dp.protect recorded the dataset",
+            )
+        opened = open_ledger(ledger)
+        return closing(opened)
+    if ledger is not None and not hasattr(ledger, "add_other_release"):
+        raise ParameterError(
+            f"a ledger of type {type(ledger).__name__}",
+            because="it is neither a ledger nor the location of one",
+            instead='ledger=dp.SQLiteLedger("ledger.sqlite")',
+        )
+    return nullcontext(ledger)
+
+
+def _write(table: pa.Table, path: Path, description: str, ledger: "Ledger | None", dataset: str | None) -> str:
     draft = _write_draft(table, path)
     try:
         digest = _sha256(draft)

@@ -5,7 +5,7 @@ tagged without a count (`traversal` has the proof), and all others are counted.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor
 from typing import Any
@@ -17,6 +17,7 @@ from discreet.anonymity.generalisation.levels import GeneralisationLevels
 from discreet.anonymity.generalisation.loss import CountQuery, Loss, LossMetric, check_loss, loss_metric, order_of
 from discreet.anonymity.generalisation.nodes import (
     ClassRequirement,
+    class_requirement,
     measure_values,
     node_classes,
     suppress_by_values,
@@ -27,7 +28,7 @@ from discreet.anonymity.generalisation.sources import levels_of_column, open_cub
 from discreet.anonymity.generalisation.traversal import NodeStore, Traversal, number_of_nodes
 from discreet.anonymity.owners import OwnerResult
 from discreet.errors import ParameterError, public_class, short_traceback
-from discreet.exact.numbers import Number, rational, whole
+from discreet.exact.numbers import Number, rational
 
 MOST_NODES = 1_000_000
 RANKING = 5
@@ -130,8 +131,8 @@ class LatticeSearch(OwnerResult):
     def recoding(self, hierarchies: Mapping[str, Any]) -> dict[str, tuple[Any, int]]:
         """The optimum as `dp.anonymity.generalise` takes it.
 
-        With `k=`, `generalise` leaves out the classes below k. It does not know l and t: where `suppressed` is above
-        `suppressed_for_k`, its table has classes that the search counts as suppressed for l or t.
+        Give `generalise` the k, l, t, sensitive column and person of the search: it leaves out the same classes. The
+        sensitive column has to be published: `found.recoding(hierarchies) | {"disease": None}`.
 
         Args:
             hierarchies: The hierarchies of the search.
@@ -152,12 +153,13 @@ class LatticeSearch(OwnerResult):
         counts = f"{self.nodes:,} nodes: {self.evaluated:,} evaluated, {self.pruned:,} pruned by k; "
         counts += f"{self.admitted_by_k:,} admitted by k, {self.admitted:,} admitted"
         if self.optimal is None:
-            return [counts, f"No node meets the requirement with at most {self.limit:,} people suppressed."]
+            none = f"No node meets the requirement with at most {self.limit:,} people suppressed"
+            return [counts, f"{none}; the file has {self.people:,} people."]
         found = f"k={self.k}" if self.k is not None else "no class is published"
         found += f", l={self.l}" if self.l is not None else ""
         found += f", t={float(self.t):.4g}" if self.t is not None else ""
         others = (self.suppressed or 0) - (self.suppressed_for_k or 0)
-        values = [f"{others:,} of them for l or t alone: leave out their classes too"] if others else []
+        values = [f"{others:,} of them for l or t alone: give generalise the same l, t and sensitive"] if others else []
         return [
             counts,
             f"least {self.loss.replace('_', ' ')}: {_node_text(self.ranking[0])}",
@@ -187,6 +189,7 @@ def search(
     loss: str = "non_uniform_entropy",
     queries: Sequence[CountQuery] = (),
     table: str | None = None,
+    memory_limit: str | None = None,
 ) -> LatticeSearch:
     """Search all combinations of levels for the one of least loss with k people in every published class.
 
@@ -207,6 +210,7 @@ def search(
         loss: "non_uniform_entropy", "discernibility", "average_class_size" or "query_error".
         queries: For "query_error": for each count a dict of columns with a set of values or a function of a value.
         table: Name of the table, where the source is a database.
+        memory_limit: Memory of the engine that reads the rows, such as "4GB". Default: the engine's own.
 
     Returns:
         The optimum, or a result without one where no node meets the requirement.
@@ -227,11 +231,11 @@ def search(
         >>> found.optimal, found.suppressed, found.k
         ({'age': 1}, 1, 2)
     """
-    k, least, largest, share = _check(k, l, t, sensitive, suppression)
+    share, requirement = _share(suppression), class_requirement(k, l, t, sensitive)
     check_loss(loss, queries)
-    cube = open_cube(source, list(hierarchies), sensitive, person=person, table=table)
+    cube = open_cube(source, list(hierarchies), sensitive, person=person, table=table, memory_limit=memory_limit)
     levels = [levels_of_column(name, hierarchies[name], cube) for name in cube.quasi]
-    requirement = ClassRequirement(k, floor(share * cube.total), least, largest)
+    requirement = replace(requirement, limit=floor(share * cube.total))
     metric = loss_metric(loss, cube, levels, queries)
     return _NodeSearch(cube, levels, requirement, metric, is_ordered=sensitive in ordered).run(loss)
 
@@ -319,21 +323,10 @@ class _NodeSearch:
         return by_size.suppressed_people, classes.k, *measure_values(classes, self.distribution)
 
 
-def _check(
-    k: object, least: object, distance: object, sensitive: str | None, suppression: object
-) -> tuple[int, int | None, Fraction | None, Fraction]:
+def _share(suppression: object) -> Fraction:
     share = rational(suppression, "suppression")
     if not 0 <= share <= 1:
         raise ParameterError(
             f"suppression={suppression}", because="suppression is a share of the people", instead="suppression=0.01"
         )
-    largest = None if distance is None else rational(distance, "t")
-    if largest is not None and not 0 <= largest <= 1:
-        raise ParameterError(f"t={distance}", because="a distance is between 0 and 1", instead="t=0.2")
-    if (least is not None or largest is not None) and sensitive is None:
-        raise ParameterError(
-            "l or t without a sensitive column",
-            because="both measure a sensitive column",
-            instead='sensitive="disease"',
-        )
-    return whole(k, "k"), None if least is None else whole(least, "l"), largest, share
+    return share

@@ -215,6 +215,7 @@ def mondrian(
     sensitive: str | None = None,
     person: str | None = None,
     table: str | None = None,
+    memory_limit: str | None = None,
 ) -> MondrianPartition:
     """Partition people into boxes of at least k by strict multidimensional Mondrian.
 
@@ -229,6 +230,7 @@ def mondrian(
         sensitive: The sensitive column; l needs it.
         person: Column that names the person of a row. Default: each row is a person.
         table: Name of the table, where the source is a database.
+        memory_limit: Memory of the engine that reads the rows, such as "4GB". Default: the engine's own.
 
     Returns:
         The partition; without classes where the whole table does not hold k and l.
@@ -252,7 +254,7 @@ def mondrian(
             "l without a sensitive column", because="l counts its distinct values", instead='sensitive="disease"'
         )
     names = list(quasi) if not isinstance(quasi, str) else quasi
-    cube = open_cube(source, names, sensitive, person=person, table=table)
+    cube = open_cube(source, names, sensitive, person=person, table=table, memory_limit=memory_limit)
     hierarchies = quasi if isinstance(quasi, Mapping) else {}
     axes = tuple(_axis(cube, name, hierarchies.get(name)) for name in cube.quasi)
     return _result(cube, _partition(cube, axes, least_people, least_values))

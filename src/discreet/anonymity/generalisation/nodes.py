@@ -19,6 +19,8 @@ from discreet.anonymity.classes.encoding import ranks as value_ranks
 from discreet.anonymity.classes.keys import People, first_of_runs, pack, runs
 from discreet.anonymity.classes.sensitive_table import SensitiveTable
 from discreet.anonymity.generalisation.rollup import BitField, KeyLayout, Node, NodeRows
+from discreet.errors import ParameterError
+from discreet.exact.numbers import rational, whole
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,20 @@ class ClassRequirement:
     limit: int
     l: int | None = None  # noqa: E741 - the field's letter
     t: Fraction | None = None
+
+
+def class_requirement(k: object, least: object, distance: object, sensitive: str | None) -> ClassRequirement:
+    """A requirement without suppression, checked before a row is read."""
+    largest = None if distance is None else rational(distance, "t")
+    if largest is not None and not 0 <= largest <= 1:
+        raise ParameterError(f"t={distance}", because="a distance is between 0 and 1", instead="t=0.2")
+    if (least is not None or largest is not None) and sensitive is None:
+        raise ParameterError(
+            "l or t without a sensitive column",
+            because="both measure a sensitive column",
+            instead='sensitive="disease"',
+        )
+    return ClassRequirement(whole(k, "k"), 0, None if least is None else whole(least, "l"), largest)
 
 
 @dataclass(frozen=True)
@@ -149,12 +165,18 @@ def suppress_by_values(
     if distribution is None or (requirement.l is None and requirement.t is None):
         return classes
     table = sensitive_values(classes, distribution)
-    suppressed = classes.suppressed.copy()
+    failing = failing_classes(table, requirement, is_ordered=distribution.is_ordered)
+    return replace(classes, suppressed=classes.suppressed | failing)
+
+
+def failing_classes(table: SensitiveTable, requirement: ClassRequirement, *, is_ordered: bool) -> NDArray[np.bool_]:
+    """Whether each class fails l or t."""
+    failing = np.zeros(len(table.starts), dtype=np.bool_)
     if requirement.l is not None:
-        suppressed |= table.lengths < requirement.l
+        failing |= table.lengths < requirement.l
     if requirement.t is not None:
-        suppressed |= classes_above(table, requirement.t, is_ordered=distribution.is_ordered)
-    return replace(classes, suppressed=suppressed)
+        failing |= classes_above(table, requirement.t, is_ordered=is_ordered)
+    return failing
 
 
 def measure_values(classes: NodeClasses, distribution: ValueDistribution) -> tuple[int, Fraction]:

@@ -31,6 +31,7 @@ def open_cube(
     *,
     person: str | None = None,
     table: str | None = None,
+    memory_limit: str | None = None,
 ) -> Cube:
     """The cube with these quasi-identifiers, in this order, and at most one sensitive column."""
     if isinstance(quasi, str) or not quasi:
@@ -50,7 +51,8 @@ def open_cube(
     require_roles(quasi, [sensitive] if sensitive else [], person)
     if isinstance(source, Cube):
         return _select(source, quasi, sensitive, person)
-    return count_people(source, quasi, [sensitive] if sensitive else [], person=person, table=table)
+    values = [sensitive] if sensitive else []
+    return count_people(source, quasi, values, person=person, table=table, memory_limit=memory_limit)
 
 
 def _select(cube: Cube, quasi: Sequence[str], sensitive: str | None, person: str | None) -> Cube:
