@@ -187,3 +187,10 @@ def test_many_rows_have_the_figures_of_a_plain_count():
         _, inverse, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
         alone |= counts[inverse] == 1
     assert found.unique_people == int(alone.sum())
+
+
+def test_the_text_says_one_column_and_one_person():
+    found = dp.anonymity.minimal_uniques(pa.table({"a": [1, 1, 2], "b": [1, 1, 1]}), ["a", "b"], size=1)
+    assert "1 of 3 people (33.3%) are alone on one column" in str(found)
+    assert "1 person needs 1 column to be alone" in str(found)
+    assert "a: minimal for 1 person" in str(found)

@@ -2,7 +2,9 @@
 
 import json
 from fractions import Fraction
+from math import comb
 
+import pyarrow as pa
 import pytest
 
 import discreet as dp
@@ -60,6 +62,43 @@ def test_the_result_is_plain_data_and_stamped():
     assert document["figures"]["estimates"][0]["method"] == "pitman"
     assert "For the owners" in str(found)
     assert 0 < found.share < 1
+
+
+def test_measures_stand_for_their_class_sizes_and_say_people():
+    table = pa.table({"who": [1, 2, 3, 4, 5], "age": [30, 30, 31, 32, 32]})
+    measures = dp.anonymity.measure(table, ["age"], person="who")
+    found = dp.anonymity.population_uniques(measures, sampling_fraction=0.1)
+    assert found.uniques == dp.anonymity.population_uniques(measures.class_sizes, sampling_fraction=0.1).uniques
+    assert "1 of 5 people are alone in the sample" in str(found)
+
+
+def test_pairs_of_a_person_and_a_class_are_not_called_people():
+    table = pa.table({"who": [1, 1, 2, 2, 3], "age": [30, 31, 30, 32, 32]})
+    measures = dp.anonymity.measure(table, ["age"], person="who")
+    for sizes in (measures, measures.class_sizes):
+        found = dp.anonymity.population_uniques(sizes, sampling_fraction=0.1)
+        assert "1 of 5 pairs of a person and a class are alone in the sample" in str(found)
+
+
+def test_measures_with_classes_that_overlap_are_refused():
+    measures = dp.anonymity.measure(pa.table({"age": [30, None]}), ["age"], nulls="wildcard")
+    with pytest.raises(dp.errors.ParameterError, match="overlap"):
+        dp.anonymity.population_uniques(measures)
+
+
+def test_zayatz_is_more_than_1000_times_too_high_where_all_classes_have_ten_people():
+    # expected counts of a sample of 1% of 132 people who are alone and of 20,000 classes of ten
+    chances = {size: comb(10, size) * 0.01**size * 0.99 ** (10 - size) for size in (1, 2, 3)}
+    sizes = [(size, round(20_000 * chance) + (size == 1)) for size, chance in chances.items()]
+    found = dp.anonymity.population_uniques(sizes, sampling_fraction=0.01)
+    assert by_name(found)["zayatz"] > 1_000 * 132
+    assert "zayatz more than 1,000 times too high" in str(found)
+
+
+@pytest.mark.parametrize("sizes", [5, "1", [5], [(1, 2, 3)], None], ids=str)
+def test_what_is_no_list_of_pairs_is_refused(sizes):
+    with pytest.raises(dp.errors.ParameterError, match="pairs of a class size"):
+        dp.anonymity.population_uniques(sizes)
 
 
 @pytest.mark.parametrize("sizes", [[], [(1, 2), (1, 3)], [(0, 2)], [(1, 0)], [(1.0, 2)], [(1, True)]])

@@ -92,11 +92,21 @@ class MinimalUniques(OwnerResult):
 
     def _lines(self) -> list[str]:
         share = f" ({self.unique_people / self.people:.1%})" if self.people else ""
-        lines = [f"{self.unique_people:,} of {self.people:,} people{share} are alone on at most {self.size} columns"]
-        lines += [f"{n:,} people need {k} columns to be alone" for k, n in enumerate(self.by_smallest, 1) if n]
-        lines += [f"{', '.join(names)}: minimal for {n:,} people" for names, n in self.sets[:_SHOWN]]
+        alone = f"{self.unique_people:,} of {self.people:,} people{share} are alone on"
+        lines = [f"{alone} {'one column' if self.size == 1 else f'at most {self.size} columns'}"]
+        lines += [_need(n, k) for k, n in enumerate(self.by_smallest, 1) if n]
+        lines += [f"{', '.join(names)}: minimal for {_people(n)}" for names, n in self.sets[:_SHOWN]]
         lines += [f"{each.column}: in {float(each.contribution):.1%} of the scores" for each in self.columns[:_SHOWN]]
         return lines
+
+
+def _people(number: int) -> str:
+    return f"{number:,} {'person' if number == 1 else 'people'}"
+
+
+def _need(people: int, columns: int) -> str:
+    verb = "needs" if people == 1 else "need"
+    return f"{_people(people)} {verb} {columns} {'column' if columns == 1 else 'columns'} to be alone"
 
 
 @short_traceback
