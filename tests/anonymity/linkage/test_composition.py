@@ -150,3 +150,26 @@ def test_the_family_exports_it():
     assert dp.anonymity.CompositionRisk is CompositionRisk
     assert dp.anonymity.composition.example is example
     assert dp.anonymity.intersect is intersect
+
+
+def test_a_list_of_releases_is_refused_with_code_that_works():
+    worked = example()
+    releases = list(worked.releases.values())
+    with pytest.raises(ParameterError) as caught:
+        intersect(releases, worked.target, "condition")
+    scope = {"releases": releases}
+    exec(caught.value.instead, scope)
+    with pytest.raises(ParameterError) as again:
+        intersect(scope["releases"], worked.target, "condition")
+    assert again.value.instead == """target={'release 1': {"zip": "130**"}, 'release 2': {"zip": "130**"}}"""
+    target = dict(zip(scope["releases"], worked.target.values(), strict=True))
+    assert intersect(scope["releases"], target, "condition").values == ("tuberculosis",)
+
+
+@pytest.mark.parametrize("target", [[{"zip": "1"}, {"zip": "1"}], "zip", {"a": "zip", "b": "zip"}, None], ids=str)
+def test_a_target_of_another_kind_is_refused(target):
+    table = pa.table({"zip": ["1"], "condition": ["flu"]})
+    with pytest.raises(ParameterError, match="each release needs"):
+        intersect({"a": table, "b": table}, target, "condition")
+    with pytest.raises(ParameterError, match="one column"):
+        intersect({"a": table, "b": table}, {"a": {"zip": "1"}, "b": {"zip": "1"}}, ["condition"])

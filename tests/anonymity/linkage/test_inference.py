@@ -5,7 +5,7 @@ import pytest
 import discreet as dp
 from anonymity.linkage.attack_cases import people
 from discreet.anonymity.linkage import inference
-from discreet.errors import TypeMismatchError
+from discreet.errors import ParameterError, TypeMismatchError
 
 
 def test_a_published_copy_has_a_high_risk():
@@ -64,3 +64,14 @@ def test_a_tolerance_for_text_is_refused():
     table = people(20, 5)
     with pytest.raises(TypeMismatchError):
         inference.assess(table, table, table, learn="sex", tolerance=1)
+
+
+def test_tables_without_a_column_in_common_are_refused():
+    table = people(20, 1)
+    other = table.rename_columns([name.upper() for name in table.column_names])
+    with pytest.raises(ParameterError, match="columns that all three tables have"):
+        inference.assess(table, other, table, learn="job")
+    with pytest.raises(ParameterError, match="not known"):
+        inference.assess(table, table, table, learn="job", known=["job"])
+    with pytest.raises(ParameterError, match="one column"):
+        inference.assess(table, table, table, learn=["job"])

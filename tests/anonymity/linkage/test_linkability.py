@@ -5,7 +5,7 @@ import pytest
 import discreet as dp
 from anonymity.linkage.attack_cases import people
 from discreet.anonymity.linkage import linkability
-from discreet.errors import ParameterError
+from discreet.errors import NameNotFoundError, ParameterError
 
 
 def test_a_published_copy_has_a_high_risk():
@@ -65,3 +65,10 @@ def test_more_neighbours_link_more_pairs():
         for near in (1, 60)
     ]
     assert rates[0] < rates[1]
+
+
+def test_tables_without_a_column_in_common_are_refused():
+    table = people(20, 1)
+    other = table.rename_columns([name.upper() for name in table.column_names])
+    with pytest.raises(NameNotFoundError):
+        linkability.assess(table, other, table, first=["age"], second=["job"])

@@ -242,3 +242,12 @@ def test_the_result_as_json_is_plain():
     figures = link(people, people, ["sex"], person="person_id", learn="state").to_json()["figures"]
     assert figures["people"] == 50
     assert figures["learned"]["column"] == "state"
+
+
+@pytest.mark.parametrize(
+    "options", [{"learn": ["disease"]}, {"person": ["who"]}, {"truth": 5}, {"seek": "disease"}], ids=str
+)
+def test_names_of_another_kind_are_refused_with_a_sentence(options):
+    table = pa.table({"age": [1], "disease": ["flu"], "who": [1]})
+    with pytest.raises(ParameterError):
+        link(table, table, ["age"], **options)

@@ -65,3 +65,11 @@ def test_a_size_of_zero_is_refused():
     table = people(20, 5)
     with pytest.raises(ParameterError):
         singling_out.assess(table, table, table, size=0)
+
+
+def test_tables_without_a_column_in_common_are_refused():
+    table = people(20, 1)
+    other = table.rename_columns([name.upper() for name in table.column_names])
+    for three in ((table, other, table), (table, table, other), (other, table, table)):
+        with pytest.raises(ParameterError, match="columns that all three tables have"):
+            singling_out.assess(*three)

@@ -198,12 +198,19 @@ def attack_tables(
     return tables
 
 
-def shared_columns(columns: Sequence[str] | None, *sources: object) -> list[str]:
-    """The named columns, or those that all tables have."""
+def shared_columns(columns: Sequence[str] | None, *sources: object, besides: Sequence[str] = ()) -> list[str]:
+    """The named columns, or those that all tables have, `besides` left out; at least one."""
     if columns is not None:
         return column_names(columns, "columns", example='["age", "sex"]')
     first, *others = (as_arrow(source).column_names for source in sources)
-    return [name for name in first if all(name in other for other in others)]
+    shared = [name for name in first if name not in besides and all(name in other for other in others)]
+    if not shared:
+        raise ParameterError(
+            f"tables with {', '.join(repr(list(each)) for each in (first, *others))}",
+            because="an attack compares columns that all three tables have",
+            instead=f"published = published.rename_columns({first!r})",
+        )
+    return shared
 
 
 def confidence_level(level: Number) -> float:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet import plots
-from discreet.anonymity.linkage.persons import distinct, expand, has_value, is_member, people_of
+from discreet.anonymity.linkage.persons import distinct, expand, has_value, is_member, one_column, people_of
 from discreet.anonymity.linkage.worked_releases import HOSPITALS, QUASI, SENSITIVE, TARGET
 from discreet.anonymity.owners import OwnerResult
 from discreet.attacks.outcome import pluralize
@@ -31,7 +31,7 @@ Nulls = Literal["value", "wildcard", "exclude"]
 NULLS = ("value", "wildcard", "exclude")
 Flags = NDArray[np.bool_]
 
-_EXAMPLE = '{"first": {"zip": "130**"}, "second": {"zip": "130**"}}'
+_CELLS = '{"zip": "130**"}'
 _PEOPLE = ("person", "people")
 
 
@@ -294,9 +294,12 @@ def intersect(
         ('tuberculosis',)
     """
     _check_releases(releases, nulls)
-    if set(target) != set(releases) or not all(target.values()):
+    one_column(sensitive, "sensitive", example='"condition"')
+    if not _has_cells(target, releases):
         raise ParameterError(
-            f"target={target!r}", because="each release needs the person's cells in it", instead=f"target={_EXAMPLE}"
+            f"target={target!r}",
+            because="each release needs the person's cells in it",
+            instead=f"target={{{', '.join(f'{name!r}: {_CELLS}' for name in releases)}}}",
         )
     answers = []
     for name, source in releases.items():
@@ -338,6 +341,8 @@ def intersect_everyone(
         100
     """
     _check_releases(releases, "value")
+    one_column(sensitive, "sensitive", example='"condition"')
+    one_column(person, "person", example='"person_id"')
     tables, codes = [], []
     for name, source in releases.items():
         columns = column_names(quasi[name] if isinstance(quasi, Mapping) else quasi, "quasi", example='["zip"]')
@@ -353,12 +358,26 @@ def intersect_everyone(
     return _count_people(sensitive, list(releases), pairs, width)
 
 
+def _has_cells(target: Any, releases: Mapping[str, object]) -> bool:
+    """Whether each release has cells of the target by column."""
+    if not isinstance(target, Mapping) or set(target) != set(releases):
+        return False
+    return all(isinstance(cells, Mapping) and cells for cells in target.values())
+
+
 def _check_releases(releases: object, nulls: object) -> None:
+    if isinstance(releases, list | tuple) and len(releases) >= 2:
+        names = [f"release {number}" for number in range(1, len(releases) + 1)]
+        raise ParameterError(
+            f"a {type(releases).__name__} of releases",
+            because="an intersection needs a name for each table",
+            instead=f"releases = dict(zip({names!r}, releases))",
+        )
     if not isinstance(releases, Mapping) or len(releases) < 2:
         raise ParameterError(
             f"releases of type {type(releases).__name__}",
             because="an intersection needs two or more tables by name",
-            instead='releases={"first": first, "second": second}',
+            instead='releases = {"first": first, "second": second}',
         )
     if nulls not in NULLS:
         raise ParameterError(

@@ -19,9 +19,10 @@ from discreet.anonymity.linkage.attack_rates import (
     shared_columns,
 )
 from discreet.anonymity.linkage.nearest import RowDistances, as_numbers, is_number
+from discreet.anonymity.linkage.persons import one_column
 from discreet.attacks.outcome import pluralize
 from discreet.attacks.tables import Codes, encode
-from discreet.errors import TypeMismatchError, short_traceback
+from discreet.errors import ParameterError, TypeMismatchError, short_traceback
 from discreet.exact.numbers import Number, rational, whole
 
 
@@ -69,7 +70,14 @@ def assess(
         >>> dp.anonymity.inference.assess(copy, copy, others, learn="income").attack.rate > 0.9
         True
     """
-    columns = [name for name in shared_columns(known, original, published, control) if name != learn]
+    one_column(learn, "learn", example='"income"')
+    columns = [name for name in shared_columns(known, original, published, control, besides=[learn]) if name != learn]
+    if not columns:
+        raise ParameterError(
+            f"known={known!r}",
+            because="the column that is guessed is not known",
+            instead='known=["age", "sex"], columns of all three tables',
+        )
     tables = attack_tables(original, published, control, [*columns, learn])
     draw, number, confidence = fresh(generator), whole(attempts, "attempts"), confidence_level(level)
     near, distance = (

@@ -15,7 +15,7 @@ from discreet.anonymity.linkage.candidates import CandidateSearch, Flags
 from discreet.anonymity.linkage.composition import NULLS, Nulls
 from discreet.anonymity.linkage.linkage_risk import ControlMatches, LearnedValues, LinkageRisk, NextColumn
 from discreet.anonymity.linkage.matching import Tolerance, compare
-from discreet.anonymity.linkage.persons import distinct, has_value, is_member, people_of
+from discreet.anonymity.linkage.persons import distinct, has_value, is_member, one_column, people_of
 from discreet.anonymity.linkage.scores import PersonIdentity, identifying_people, people_with, score
 from discreet.attacks.tables import Codes, as_arrow, column_names, encode
 from discreet.errors import ParameterError, short_traceback
@@ -86,6 +86,7 @@ def link(
     columns = column_names(on, "on", example='["birth_date", "zip_code"]')
     distances = dict(approximate or {})
     _check(columns, distances, nulls)
+    _check_names({"person": person, "truth": truth, "learn": learn}, seek)
     theirs, ours = as_arrow(published), as_arrow(auxiliary)
     truth = truth or (person if person in ours.column_names else None)
     as_arrow(theirs, *columns, *(name for name in (person, truth, learn, *(seek or ())) if name is not None))
@@ -122,6 +123,14 @@ def _check(columns: Sequence[str], distances: Mapping[str, Tolerance], nulls: ob
                 because="the column is not one of those that are compared",
                 instead=f"on={[*columns, name]!r}",
             )
+
+
+def _check_names(single: Mapping[str, object], seek: object) -> None:
+    for word, name in single.items():
+        if name is not None:
+            one_column(name, word, example='"diagnosis"')
+    if seek is not None and seek not in ([], ()):
+        column_names(seek, "seek", example='["occupation"]')
 
 
 def _column_list(table: pa.Table, columns: Sequence[str], person: str | None, truth: str | None) -> list[str]:
