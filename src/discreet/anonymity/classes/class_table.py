@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from discreet.anonymity.classes.base_groups import BaseGroups
-from discreet.anonymity.classes.compatible import compatible_people, reach
+from discreet.anonymity.classes.compatible import wildcard_sizes
 from discreet.anonymity.classes.encoding import Codes32, Integers
-from discreet.anonymity.classes.keys import ClassKeys, bits_of, first_of_runs, runs
+from discreet.anonymity.classes.keys import bits_of, first_of_runs, runs
 from discreet.anonymity.classes.sensitive_table import SensitiveTable
 
 
@@ -102,7 +102,7 @@ def class_table(groups: BaseGroups, names: Sequence[str], *, are_wildcards: bool
         found, own = runs(each)
         members = (np.cumsum(first_of_runs(each)) - 1, persons)
         number = distinct_persons(persons, people.number)
-    sizes = _sizes_with_wildcards(groups, names) if are_wildcards and groups.has_null(names).any() else own
+    sizes = wildcard_sizes(groups, names) if are_wildcards and groups.has_null(names).any() else own
     return ClassTable(found, own, sizes, members, number)
 
 
@@ -111,10 +111,3 @@ def distinct_persons(persons: Integers | Codes32, number: int) -> int:
     is_there = np.zeros(number, bool)
     is_there[persons] = True
     return int(is_there.sum())
-
-
-def _sizes_with_wildcards(groups: BaseGroups, names: Sequence[str]) -> Integers:
-    if groups.people.persons is None:
-        return compatible_people(groups, names)
-    classes, index = reach(groups, names)
-    return groups.take(index).people.by(ClassKeys(classes.values, classes.bits))[1]

@@ -55,11 +55,11 @@ def sensitive_table(
     size = len(groups.values[name])
     codes = ranks(groups.values[name])[groups.codes[name]]
     whole = _whole(groups.people, codes, size)
-    people, classes = groups.people, groups.keys(quasi)
     if are_wildcards and groups.has_null(quasi).any():
-        classes, index = reach(groups, quasi)
-        codes, people = codes[index], groups.take(index).people
-    keys, counts = people.by(pack([(classes.values, 1 << classes.bits), (codes, size)], len(codes)))
+        keys, counts = _wildcard_counts(groups, quasi, codes, size)
+    else:
+        classes = groups.keys(quasi)
+        keys, counts = groups.people.by(pack([(classes.values, 1 << classes.bits), (codes, size)], len(codes)))
     width = bits_of(size)
     values = keys & ((1 << width) - 1)
     keys >>= width
@@ -67,6 +67,15 @@ def sensitive_table(
     if not whole.all():  # values of rows that were left out
         values = (np.cumsum(whole > 0) - 1)[values]
     return SensitiveTable(starts, values, counts, whole[whole > 0], keys[starts])
+
+
+def _wildcard_counts(groups: BaseGroups, quasi: Sequence[str], codes: Integers, size: int) -> tuple[Integers, Integers]:
+    """Keys of a class and a value with the people of all compatible classes; a class is in one block of pairs."""
+    parts = [
+        groups.take(index).people.by(pack([(classes.values, 1 << classes.bits), (codes[index], size)], len(index)))
+        for classes, index in reach(groups, quasi)
+    ]
+    return np.concatenate([keys for keys, _ in parts]), np.concatenate([counts for _, counts in parts])
 
 
 def _whole(people: People, codes: Integers, size: int) -> Integers:
