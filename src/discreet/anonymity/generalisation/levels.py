@@ -15,7 +15,7 @@ class GeneralisationLevels:
     """The hierarchy of one column, applied to its distinct values.
 
     Level 0 is the value itself. Each level is coarser than the one before: values that are alike at one level are alike
-    at all higher ones. Counts roll up for that reason alone, so other levels are refused whoever makes them.
+    at all higher ones. Counts roll up for that reason alone, so other levels are refused, from any maker.
 
     Attributes:
         codes: For each level the code of each distinct value; `codes[0]` counts up from 0.
