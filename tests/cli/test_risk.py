@@ -1,6 +1,8 @@
 """`discreet risk`: text, page, pictures and JSON of one file, and plain errors."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 from pyarrow import csv
@@ -71,3 +73,40 @@ def test_a_refused_page_leaves_standard_output_to_the_error(place):
 
 def test_a_file_that_is_not_there_ends_with_one(place):
     assert run("nothing.csv", "--quasi", "sex").exit_code == 1
+
+
+def test_a_row_that_cannot_be_read_is_refused_with_its_line(place):
+    (place / "rg.csv").write_text("zip,sex,age\n" + "10115,M,3\n10117,F,4\n" * 45 + "77777,M\n")
+    result = run("rg.csv", "--quasi", "zip,sex")
+    assert result.exit_code == 1
+    assert "1 row of 'rg.csv' that cannot be read, the first in line 92" in str(result.exception or result.output)
+
+
+def test_a_table_without_rows_is_refused(place):
+    (place / "empty.csv").write_text("zip,sex\n")
+    result = run("empty.csv", "--quasi", "zip,sex")
+    assert result.exit_code == 1
+    assert "empty.csv without a row" in str(result.exception or result.output)
+
+
+def test_a_file_with_semicolons_is_measured(place):
+    (place / "semi.csv").write_text("zip;sex\n" + "1;f\n2;m\n" * 3)
+    assert run("semi.csv", "--quasi", "zip,sex").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (("--quasi", "zip"), "--table visits or --table wards"),
+        (("--quasi", "zip", "--table", "visit"), "--table visits"),
+        (("--quasi", "zip", "--table", "visits", "--nulls", "x"), "--nulls value"),
+        (("--quasi", "zip,zip", "--table", "visits"), "--quasi zip"),
+    ],
+)
+def test_advice_has_the_words_of_the_command_line(place, words, advice):
+    with closing(sqlite3.connect("a.sqlite")) as connection:
+        connection.execute("CREATE TABLE visits (zip TEXT)")
+        connection.execute("CREATE TABLE wards (zip TEXT)")
+    result = run("a.sqlite", *words)
+    assert result.exit_code == 1
+    assert advice in str(result.exception) + result.output

@@ -5,6 +5,7 @@ import math
 import sqlite3
 from collections import Counter
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -315,3 +316,49 @@ def test_text_of_a_csv_is_a_number_only_if_a_double_holds_it(
     with open_table(path) as rows:
         assert rows.column_types(["a"]) == {"a": kind}
     assert len(_groups(path, "a")) == number
+
+
+LONG = [Decimal("1.0000000000000000001"), Decimal("1.0000000000000000002"), Decimal("1.0000000000000000001"), None]
+SHORT = [Decimal("1.50"), Decimal("1.50"), Decimal("-2.00"), Decimal("999999999999.25")]
+
+
+def _check_decimals(source: object, table: str | None = None) -> None:
+    found = _groups(source, "long", table=table)
+    assert sorted(found.values()) == [1, 1, 2]
+    assert found[None,] == 1
+    assert _groups(source, "short", table=table) == {(1.5,): 2, (-2.0,): 1, (999999999999.25,): 1}
+    with open_table(source, table=table) as rows:
+        assert rows.column_types(["long", "short"]) == {"long": ColumnType.TEXT, "short": ColumnType.REAL}
+        assert rows.totals("long") == (4, 3)
+        assert rows.unnamed_rows("long") == 1
+
+
+def test_decimals_of_more_digits_than_a_double_are_different_values() -> None:
+    kinds = {"long": pa.decimal128(38, 19), "short": pa.decimal128(18, 2)}
+    _check_decimals(pa.table({"long": LONG, "short": SHORT}, schema=pa.schema(list(kinds.items()))))
+
+
+def test_decimals_on_postgres_are_different_values_whatever_their_scale(postgres: PostgresServer) -> None:
+    rows = ", ".join(
+        f"({'NULL' if long is None else f'{long}{zeros}'}, {short})"
+        for long, short, zeros in zip(LONG, SHORT, ("", "", "00", ""), strict=True)
+    )
+    postgres.execute("CREATE TABLE decimals (long numeric, short numeric(18, 2))")
+    postgres.execute(f"INSERT INTO decimals VALUES {rows}")
+    postgres.execute("GRANT SELECT ON decimals TO PUBLIC")
+    _check_decimals(postgres.engine_url, "decimals")
+
+
+def test_decimals_on_spark_are_different_values(spark: "SparkSession") -> None:
+    kinds = {"long": pa.decimal128(38, 19), "short": pa.decimal128(18, 2)}
+    _check_decimals(
+        spark.createDataFrame(pa.table({"long": LONG, "short": SHORT}, schema=pa.schema(list(kinds.items()))))
+    )
+
+
+@pytest.mark.parametrize("ids", [["x", "x", None, None], ["x", "y", None, None]])
+def test_rows_without_a_person_are_counted(ids: list[str | None]) -> None:
+    with open_table(pa.table({"who": ids, "all": ["x"] * 4})) as rows:
+        assert (rows.unnamed_rows("who"), rows.unnamed_rows("all")) == (2, 0)
+        rows.least_totals("who")
+        assert rows.unnamed_rows("who") == 2

@@ -1,5 +1,7 @@
 """`discreet risk`: how anonymous a file is, what generalisation costs, and what a private release gives instead."""
 
+import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -11,9 +13,12 @@ from discreet.anonymity.report.report import SIZES, RiskReport, risk_report
 from discreet.cli.address import in_lower_case, is_address
 from discreet.cli.apps import command_app
 from discreet.cli.output import AsJson, print_json
+from discreet.errors import Refusal
 
 PIPE_WIDTH = 120
 _LIST = "COLUMN,COLUMN"
+_ARGUMENT = re.compile(r"\b(table|nulls|person)=(['\"])(.*?)\2")
+_LISTS, _NAMES = re.compile(r"\b(quasi|sensitive)=\[(.*?)\]"), re.compile(r"[^'\", ]+")
 
 app = command_app("risk")
 
@@ -42,7 +47,8 @@ def command(
         typer.Option("--person", metavar="COLUMN", help="Column that identifies a person. Default: each row is one."),
     ] = None,
     table: Annotated[
-        str | None, typer.Option("--table", metavar="NAME", help="Table of a database. Default: the only one.")
+        str | None,
+        typer.Option("--table", metavar="NAME", help="Table of a database. Default: the only one of a file."),
     ] = None,
     nulls: Annotated[
         str, typer.Option("--nulls", metavar="POLICY", help="What a missing cell is: value, wildcard or exclude.")
@@ -66,15 +72,19 @@ def command(
 
     It reads rows exactly and charges nothing: what it prints is for the owners of the data only.
     """
-    report = risk_report(
-        in_lower_case(source) if is_address(source) else source,
-        _names(quasi),
-        sensitive=_names(sensitive),
-        person=person,
-        nulls=nulls,
-        k=tuple(k or SIZES),
-        table=table,
-    )
+    place = in_lower_case(source) if is_address(source) else source
+    try:
+        report = risk_report(
+            place,
+            _names(quasi),
+            sensitive=_names(sensitive),
+            person=person,
+            nulls=nulls,
+            k=tuple(k or SIZES),
+            table=table,
+        )
+    except Refusal as refusal:
+        raise type(refusal)(refusal.what, because=refusal.because, instead=_as_options(refusal.instead)) from None
     # a place that is refused must leave standard output to the document of the error
     saved = _save(report, html, plots)
     if as_json:
@@ -84,6 +94,12 @@ def command(
         print(report.text(width))
     for path in saved:
         typer.echo(f"saved {path}", err=True)
+
+
+def _as_options(advice: str) -> str:
+    """Advice in the words of the command line, where it is an argument of the function."""
+    lists = _LISTS.sub(lambda found: f"--{found[1]} {','.join(_NAMES.findall(found[2]))}", advice)
+    return _ARGUMENT.sub(lambda found: f"--{found[1]} {shlex.quote(found[3])}", lists)
 
 
 def _names(text: str) -> list[str]:

@@ -5,10 +5,11 @@ takes, and one statement groups its rows by some columns and counts rows or peop
 Arrow batches in the same types on every engine.
 
 Values are compared as they are stored. NaN is missing, -0.0 is 0.0, and text is compared by its bytes, so that no
-collation merges two spellings. Decimals are compared as doubles; days and times outside the years 1 to 9999 are
-missing. Times of which one is finer than microseconds are text, and so are all bytes that are not UTF-8, in hexadecimal
-digits. A column of text (CSV, objects of pandas, SQLite) has the type that it seems to have, unless a cell does not
-have that form, or is a number that a double does not hold: then it is text.
+collation merges two spellings. Decimals are numbers, unless one has more digits than a double holds: then all are text.
+Days and times outside the years 1 to 9999 are missing. Times of which one is finer than microseconds are text, and so
+are all bytes that are not UTF-8, in hexadecimal digits. A column of text (CSV, objects of pandas, SQLite) has the type
+that it seems to have, unless a cell does not have that form, or is a number that a double does not hold: then it is
+text.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +23,10 @@ import pyarrow.compute as pc
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines import registry
+from discreet.engines.exact_sources import open_source
 from discreet.engines.sources import csv_records
 from discreet.engines.sources.arrow_types import transport_type
-from discreet.engines.sources.source import Source, Statements, unreadable_column
+from discreet.engines.sources.source import Source, unreadable_column
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql.blocks import TYPES
 from discreet.engines.sql.dialect import StorageType
@@ -95,6 +97,15 @@ _NANOSECONDS = {
     "TRY_CAST({0} AS TIMESTAMPTZ)": ("{0}", "TRY(epoch_ns({0})) % 1000 <> 0"),
 }
 """By how DuckDB reads a time of a source in microseconds: the time itself, and whether it is finer."""
+
+_MANY_DIGITS = (
+    "{1} <> 'NaN' AND ({2} IS NULL OR ({2} = 0 AND {0} <> 0) "
+    "OR length(trim(BOTH '0' FROM replace(replace({1}, '-', ''), '.', ''))) > 15)"
+)
+"""Whether decimal {0}, which prints as {1} and is read as {2}, may be the same double as another decimal."""
+
+# A numeric of PostgreSQL has a scale of its own, and 1.0 is 1.00; NaN is missing.
+_DECIMAL_TEXT = "CASE WHEN {0} LIKE '%.%' THEN rtrim(rtrim({0}, '0'), '.') WHEN {0} <> 'NaN' THEN {0} END"
 _SQLITE, _DUCKDB = "sqlite", "duckdb"
 _MOST_ROWS, _FEW_ROWS = 2**25, 4
 """Rows that are sorted in memory here, and rows a person up to which they are not grouped first."""
@@ -110,15 +121,15 @@ def open_table(
     """Open a source on its engine for exact counts; it is closed at the end of the block.
 
     Args:
-        source: A path, frame or table, as for `dp.protect`.
-        table: Name of the table, where the source is a database.
+        source: A path, frame or table, as for `dp.protect`. A CSV file may have `;`, tabs or `|` between its columns.
+        table: Name of the table, where the source is a database. Default: the only one of a DuckDB or SQLite file.
         memory_limit: Memory of the engine, such as "4GB"; beyond it DuckDB spills to disk. Default: the engine's own.
         threads: Number of threads of the engine. Default: the engine's own.
 
     Yields:
         The table.
     """
-    opened = registry.source_of(source, table=table, stated=Statements(fixed_schema=True, row_local=True))
+    opened = open_source(source, table)
     kind = registry.engine_of(opened)
     engine = kind({_TABLE: RegisteredSource(opened, 0)}, Workspace(), memory_limit=memory_limit, threads=threads)
     try:
@@ -140,6 +151,7 @@ class ExactTable:
         self._bytes: set[str] = set()
         self._finer: set[str] = set()
         self._numbers: dict[str, tuple[int, int]] = {}
+        self._unnamed: dict[str, int] = {}
 
     @property
     def columns(self) -> dict[str, ColumnType]:
@@ -249,6 +261,13 @@ class ExactTable:
             self._numbers[person] = self.totals(person) if hashes is None else hashes
         return self._numbers[person]
 
+    def unnamed_rows(self, person: str) -> int:
+        """Number of rows without a person; each of them counts as one."""
+        if person not in self._unnamed:
+            who = self._read(person, self.column_types([person])[person])
+            self._unnamed[person] = self._figures([f"count(*) - count({who})"])[0]
+        return self._unnamed[person]
+
     def _hashes(self, person: str) -> tuple[int, int] | None:
         """Number of rows, and of distinct hashes and rows without a person; None where rows are too many to sort."""
         who = self._read(person, self.column_types([person])[person])
@@ -260,6 +279,7 @@ class ExactTable:
             if rows > _MOST_ROWS:
                 return None
             parts.append(batch.column(0).drop_null().to_numpy())
+        self._unnamed[person] = unnamed
         ordered = np.sort(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
         return rows, unnamed + int(np.count_nonzero(ordered[1:] != ordered[:-1])) + min(len(ordered), 1)
 
@@ -321,6 +341,9 @@ class ExactTable:
     def _odd(self, name: str, kind: ColumnType) -> str | None:
         quoted = self._engine.dialect.identifier(name)
         read = self._read(name, kind) if kind in TYPES else ""
+        if self._place.stored[name] is StorageType.DECIMAL:
+            text = self._engine.dialect.varchar.format(quoted)
+            return f"{quoted} IS NOT NULL AND {_MANY_DIGITS.format(quoted, f'({text})', f'({read})')}"
         form = (_ODD_CELL if self._engine.dialect.name == _SQLITE else _ODD_TEXT).get(kind)
         printed = self._engine.dialect.varchar.format(read)
         return form and f"{quoted} IS NOT NULL AND ({form.format(quoted, f'({read})', f'({printed})')})"
@@ -328,7 +351,9 @@ class ExactTable:
     def _is_doubtful(self, name: str, kind: ColumnType) -> bool:
         """Whether the type is guessed from some cells, or none of the column's own."""
         stored = self._place.stored[name]
-        return stored is StorageType.OTHER or (stored is StorageType.TEXT and kind is not ColumnType.TEXT)
+        return stored in (StorageType.OTHER, StorageType.DECIMAL) or (
+            stored is StorageType.TEXT and kind is not ColumnType.TEXT
+        )
 
     def _read(self, name: str, kind: ColumnType) -> str:
         """SQL of a column in a type."""
@@ -338,6 +363,9 @@ class ExactTable:
             return _ANY_CELL.format(quoted)
         if dialect.name == _SQLITE and kind is ColumnType.REAL:
             return f"(CAST({quoted} AS REAL) + 0.0)"
+        if stored is StorageType.DECIMAL and kind is ColumnType.TEXT:
+            text = dialect.varchar.format(quoted)
+            return text if dialect.name == "spark" else f"({_DECIMAL_TEXT.format(f'({text})')})"
         plain = _PLAIN.get((dialect.name, stored))
         return (plain or self._place.reads[stored, kind]).format(quoted)
 

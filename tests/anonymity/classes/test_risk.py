@@ -94,7 +94,7 @@ def test_a_missing_cell_follows_the_policy() -> None:
 def test_a_threshold_counts_people_above_it_and_not_at_it() -> None:
     table = pa.table({"zip": ["1", "1", "2"]})
     assert dp.anonymity.measure(table, ["zip"], threshold=Fraction(1, 2)).prosecutor.people_above == 1
-    assert dp.anonymity.measure(table, ["zip"], threshold=0).prosecutor.people_above == 3
+    assert dp.anonymity.measure(table, ["zip"], threshold=Fraction(1, 10**9)).prosecutor.people_above == 3
 
 
 def test_a_table_without_rows_has_nobody() -> None:
@@ -144,3 +144,30 @@ def test_names_of_columns_cannot_move_the_cursor_of_a_terminal() -> None:
     text = str(dp.anonymity.measure(table, ["\x1b[31mred"], sensitive=["s\x1b]0;t\x07\n"]))
     assert all(line.isprintable() for line in text.splitlines())
     assert r"\x1b[31mred" in text
+
+
+def test_rows_without_a_person_are_counted_in_a_line() -> None:
+    table = pa.table({"zip": ["1"] * 5, "patient_id": ["a", "a", None, None, "b"]})
+    found = dp.anonymity.measure(table, ["zip"], person="patient_id")
+    assert (found.unnamed_rows, found.people) == (2, 4)
+    assert "2 rows have no patient_id; each counts as a person" in str(found)
+    assert "each counts as a person" not in str(dp.anonymity.measure(table, ["zip"]))
+
+
+def test_a_lone_name_is_advised_in_a_list() -> None:
+    with pytest.raises(ParameterError) as caught:
+        dp.anonymity.measure(PATIENTS, ["zip"], sensitive="condition")
+    assert caught.value.instead == "sensitive=['condition']"
+
+
+@pytest.mark.parametrize("threshold", [5, 0, -1])
+def test_a_threshold_that_is_no_risk_is_refused(threshold: int) -> None:
+    with pytest.raises(ParameterError, match='threshold="1/5"'):
+        dp.anonymity.measure(PATIENTS, ["zip"], threshold=threshold)
+
+
+def test_a_quasi_identifier_with_the_name_of_an_id_is_advised_as_the_person() -> None:
+    table = pa.table({"zip": ["1", "1"], "patient_id": ["a", "b"]})
+    advice = "patient_id seems to name people: person='patient_id' counts them"
+    assert advice in str(dp.anonymity.measure(table, ["patient_id", "zip"]))
+    assert advice not in str(dp.anonymity.measure(table, ["zip"], person="patient_id"))

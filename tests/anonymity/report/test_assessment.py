@@ -8,7 +8,7 @@ from pyarrow import csv, parquet
 
 import discreet as dp
 from discreet.anonymity.report.assessment import source_name
-from discreet.errors import NameNotFoundError, ParameterError
+from discreet.errors import NameNotFoundError, ParameterError, SourceError
 
 QUASI = ["zip_code", "birth_date", "sex"]
 
@@ -48,11 +48,10 @@ def test_people_with_missing_cells_can_be_left_out():
     assert "left out: 1 person" in report.text(120)
 
 
-def test_an_empty_table_has_no_people():
+def test_an_empty_table_is_refused():
     table = pa.table({"zip_code": pa.array([], pa.string())})
-    report = dp.anonymity.risk_report(table, ["zip_code"])
-    assert report.findings.counts.people == 0
-    assert report.to_html()
+    with pytest.raises(SourceError, match="the table without a row"):
+        dp.anonymity.risk_report(table, ["zip_code"])
 
 
 def test_a_misspelt_column_is_refused_with_the_nearest_name(people):

@@ -8,7 +8,8 @@ def names_of(names: object, word: str, *, least: int = 1) -> tuple[str, ...]:
     found: tuple[object, ...] = tuple(names) if isinstance(names, list | tuple) else ()
     texts = tuple(name for name in found if isinstance(name, str))
     if not isinstance(names, list | tuple) or len(texts) < least or len(set(texts)) != len(found):
+        meant = [names] if isinstance(names, str) else list(dict.fromkeys(texts)) or ["zip"]
         raise ParameterError(
-            f"{word}={names!r}", because="columns are given as a list of distinct names", instead=f'{word}=["zip"]'
+            f"{word}={names!r}", because="columns are given as a list of distinct names", instead=f"{word}={meant!r}"
         )
     return texts

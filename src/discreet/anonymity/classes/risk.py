@@ -5,9 +5,10 @@ marketer risk by Dankar and El Emam (2010). None of them limits what a release r
 background knowledge.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -28,6 +29,7 @@ from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import positive, rational, whole
 
 NULL_POLICIES = ("value", "wildcard", "exclude")
+_ID = re.compile(r"(^|_)u?u?id$|[a-z]I[Dd]$|^ID$")
 
 
 @public_class
@@ -88,6 +90,8 @@ class AnonymityMeasures(OwnerResult):
         closeness: t of each sensitive column: the largest distance of a class from the table.
         columns: Uniqueness and selectivity of each quasi-identifier alone.
         weights: Classes by sampling weights; None without weights.
+        unnamed_rows: Number of rows of the table without a person; each of them counts as a person.
+        person: Column that names the person of a row; None where each row is a person.
 
     Example:
         >>> import discreet as dp
@@ -124,16 +128,24 @@ class AnonymityMeasures(OwnerResult):
     closeness: Mapping[str, Fraction] = field(default_factory=dict)
     columns: Mapping[str, ColumnRisk] = field(default_factory=dict)
     weights: WeightedClasses | None = None
+    unnamed_rows: int = 0
+    person: str | None = None
 
     @property
     def uniqueness(self) -> Fraction:
         """Share of people who have a class of their own."""
         return Fraction(self.unique_people, max(self.people, 1))
 
+    @property
+    def _seeming_persons(self) -> list[str]:
+        return [] if self.person else [name for name in self.quasi if _ID.search(name)]
+
     def _lines(self) -> list[str]:
         lines = [
             f"{self.people:,} people in {self.classes:,} classes of {', '.join(self.quasi)}; "
             f"missing cells: {self.nulls}" + (f" ({self.excluded:,} rows left out)" if self.excluded else ""),
+            *([unnamed_text(self.unnamed_rows, self.person)] if self.unnamed_rows else []),
+            *(f"{name} seems to name people: person={name!r} counts them" for name in self._seeming_persons),
             f"k {self.k}; {self.unique_people:,} people have a class of their own ({float(self.uniqueness):.2%})",
             *_titled("prosecutor risk", self.prosecutor),
             f"marketer risk: {float(self.marketer):.2%}",
@@ -143,6 +155,11 @@ class AnonymityMeasures(OwnerResult):
         for name, diversity in self.diversity.items():
             lines += [*_titled(name, diversity), f"{name}: t {float(self.closeness[name]):.4f}"]
         return lines
+
+
+def unnamed_text(rows: int, person: str | None) -> str:
+    """What is said of rows without a person."""
+    return f"{rows:,} row{' has' if rows == 1 else 's have'} no {person}; each counts as a person"
 
 
 def _titled(title: str, part: OwnerResult | None) -> list[str]:
@@ -184,10 +201,10 @@ def measure(
         weight: Column of sampling weights, the number of people of the population that a row stands for. Default: none.
         population: Source with the same quasi-identifiers of everyone in the population, or a pair of a source and
             the name of its table. Persons are counted there if it has the column `person`. Default: none.
-        table: Name of the table, where the source is a database.
+        table: Name of the table, where the source is a database. Default: the only one of a DuckDB or SQLite file.
         l: The l of recursive (c, l)-diversity. Default 2.
         c: The c of recursive (c, l)-diversity, above zero. Default 3.
-        threshold: Prosecutor risk above which people are counted. Default 1/5.
+        threshold: Prosecutor risk above which people are counted, above 0 and at most 1. Default 1/5.
         memory_limit: Memory of the engine, such as "4GB". Default: the engine's own.
         threads: Number of threads of the engine. Default: the engine's own.
 
@@ -209,13 +226,15 @@ def measure(
     quasi, sensitive = names_of(quasi, "quasi"), names_of(sensitive, "sensitive", least=0)
     require_roles(quasi, sensitive, person)
     ordered = _require_ordered(names_of(ordered, "ordered", least=0), sensitive)
-    limits = rational(threshold, "threshold"), whole(l, "l"), positive(c, "c")
+    limits = _require_threshold(rational(threshold, "threshold")), whole(l, "l"), positive(c, "c")
     _require_policy(nulls, population)
     with open_table(source, table=table, memory_limit=memory_limit, threads=threads) as rows:
         groups = read_groups(rows, [*quasi, *sensitive, *([weight] if weight else [])], person)
+        unnamed = rows.unnamed_rows(person) if person else 0
     everyone = _open_population(population, memory_limit, threads)
     with everyone as other:
-        return _measure(groups, quasi, sensitive, ordered, nulls, limits, weight, other, person)
+        found = _measure(groups, quasi, sensitive, ordered, nulls, limits, weight, other, person)
+    return replace(found, unnamed_rows=unnamed, person=person)
 
 
 def _open_population(population: Any, memory_limit: str | None, threads: int | None) -> Any:
@@ -272,7 +291,7 @@ def _prosecutor(classes: ClassTable, threshold: Fraction) -> ProsecutorRisk:
     sizes, people = classes.people_by_size
     everyone = max(classes.people, 1)
     # 1 / size > threshold in integers; no class is as large as 2^62
-    largest = min((threshold.denominator - 1) // threshold.numerator, 2**62) if threshold > 0 else 2**62
+    largest = min((threshold.denominator - 1) // threshold.numerator, 2**62)
     above = int(people[sizes <= largest].sum())
     return ProsecutorRisk(
         highest=Fraction(1, int(sizes[0])) if len(sizes) else Fraction(0),
@@ -291,6 +310,15 @@ def _require_ordered(ordered: tuple[str, ...], sensitive: tuple[str, ...]) -> tu
             instead=f"sensitive={[*sensitive, *others]!r}, ordered={list(ordered)!r}",
         )
     return ordered
+
+
+def _require_threshold(threshold: Fraction) -> Fraction:
+    if not 0 < threshold <= 1:
+        fits = Fraction(1, int(threshold)) if threshold > 1 else Fraction(1, 5)
+        raise ParameterError(
+            f"threshold={threshold}", because="a risk is above 0 and at most 1", instead=f'threshold="{fits}"'
+        )
+    return threshold
 
 
 def _require_policy(nulls: str, population: object) -> None:

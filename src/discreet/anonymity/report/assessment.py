@@ -13,7 +13,8 @@ from discreet.anonymity.report.findings import NULLS, RiskFindings
 from discreet.anonymity.report.generalisation_cost import generalisation_costs
 from discreet.anonymity.report.release_plan import release_plan
 from discreet.anonymity.report.source_measures import WildcardClasses, sensitive_exposures
-from discreet.errors import ParameterError
+from discreet.engines.exact_sources import table_name
+from discreet.errors import ParameterError, SourceError
 
 IN_MEMORY = "the table"
 _EXAMPLE = 'quasi=["zip_code", "birth_date", "sex"]'
@@ -36,7 +37,9 @@ def assess_source(
         raise ParameterError(
             f"nulls={nulls!r}", because="it is not a policy for missing cells", instead='nulls="value"'
         )
+    table = table_name(source, table)
     whole = cube(source, quasi, sensitive, person=person, table=table)
+    _require_people(whole, source_name(source, table))
     known, excluded = exposure.without_missing(whole) if nulls == "exclude" else (whole, 0)
     growth, columns = _classes(source, known, person=person, nulls=nulls, table=table)
     return RiskFindings(
@@ -70,6 +73,15 @@ def source_name(source: object, table: str | None) -> str:
     if isinstance(source, str | Path) and "://" not in str(source):
         return Path(source).name if table is None else f"{table} in {Path(source).name}"
     return table or IN_MEMORY
+
+
+def _require_people(known: Cube, name: str) -> None:
+    if not len(known.people):
+        raise SourceError(
+            f"{name} without a row",
+            because="a report is about people, and the table has none",
+            instead="the file with its rows",
+        )
 
 
 def _require_columns(quasi: Sequence[str], sensitive: Sequence[str], person: str | None) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import ColumnType, Table
 from discreet.catalog.privacy_unit import ROW
+from discreet.engines.exact_sources import seeming_delimiter
 from discreet.errors import Refusal
 from discreet.ledger import SQLiteLedger
 from discreet.query.aggregates import count_units
@@ -86,6 +87,7 @@ def _explained_session(source: object, *, person: str | None, table: str | None)
             privacy_unit=person or ROW,
             budget=Budget(epsilon=Decimal(BUDGET), delta=Decimal(DELTA)),
             table=table,
+            delimiter=seeming_delimiter(source),
             ledger=ledger,
             **words,  # type: ignore[arg-type]
         ) as session,
@@ -111,6 +113,8 @@ def _code(source: object, by: str | None, *, person: str | None, table: str | No
         keys = f'    keys = dp.discover(delta={KEY_DELTA}, rule="optimal")'
         groups = [keys, f"    rows = rows.group_by({_quote(by)}, keys=keys)"]
     options = [f"table={_quote(table)},"] if table is not None else []
+    delimiter = seeming_delimiter(source)
+    options += [f"delimiter={_quote(delimiter)},"] if delimiter is not None else []
     bound = [f"# {_DECISION}", f"max_rows={MAX_ROWS},"] if person is not None else []
     lines = [
         *imports,
