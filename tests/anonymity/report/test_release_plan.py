@@ -11,6 +11,7 @@ import pytest
 from pyarrow import csv
 
 import discreet as dp
+from discreet.anonymity.report.findings import sections
 from discreet.anonymity.report.release_plan import MAX_ROWS, dataset_name, release_plan
 
 COLUMNS = ["marital_status", "sex", "zip_code"]
@@ -112,3 +113,35 @@ def test_names_of_columns_are_quoted_as_python():
 @pytest.mark.parametrize(("source", "name"), [("a b.csv", "a_b"), ("2024.parquet", "t_2024"), (None, "people")])
 def test_the_name_of_the_dataset_has_letters_digits_and_underscores(source, name):
     assert dataset_name(source, None) == name
+
+
+@pytest.mark.parametrize(
+    ("number", "suitable"), [(2, "nothing"), (20, "nothing"), (200, "total"), (3_000, "total"), (20_000, "table")]
+)
+def test_what_the_report_shows_returns_something(number, suitable, tmp_path, monkeypatch):
+    csv.write_csv(dp.datasets.people(number), tmp_path / "people.csv")
+    report = dp.anonymity.risk_report(
+        str(tmp_path / "people.csv"), ["sex"], sensitive=["marital_status"], person="person_id"
+    )
+    found, section = report.findings, sections(report.findings)[2]
+    assert found.suitable == suitable
+    assert ("too small" in " ".join(section.sentences)) == (suitable != "table")
+    if suitable == "nothing":
+        assert not section.code
+        assert "dp.protect" not in report.text()
+        return
+    printed = run(section.code, tmp_path, monkeypatch)
+    if suitable == "total":
+        assert f"± {found.plan.total_margin}" in printed
+        assert 4 * float(found.plan.total_margin) <= number
+    else:
+        # half of the people are married: four times as many as a value needs, so that losing it has no chance
+        assert f"± {found.plan.margin}" in printed
+        assert "married" in printed
+
+
+def test_the_least_number_of_people_is_that_of_the_planner(people):
+    plan = release_plan(people, COLUMNS, person="person_id", table=None)
+    assert f"one of {plan.least:,} in 95%" in plan.keys
+    assert plan.least > 1_000
+    assert "group_by" not in plan.total_code

@@ -61,3 +61,15 @@ def test_the_report_of_releases_takes_the_section(report):
     assert "<b>not markup" not in page
     assert page.count("<main") == 1
     assert report.section() not in dp.report(release).to_html()
+
+
+def test_a_clock_runs_on_the_terminal_while_the_risk_is_measured(monkeypatch):
+    seen = []
+
+    def shown(run, **words):
+        seen.append(words["label"])
+        return run()
+
+    monkeypatch.setattr("discreet.anonymity.report.report.shown_while", shown)
+    dp.anonymity.risk_report(dp.datasets.people(50), ["sex"])
+    assert seen == ["measuring the risk"]

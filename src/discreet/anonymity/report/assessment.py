@@ -11,7 +11,7 @@ from discreet.anonymity.limits import worked_tables
 from discreet.anonymity.report import exposure
 from discreet.anonymity.report.findings import NULLS, RiskFindings
 from discreet.anonymity.report.generalisation_cost import generalisation_costs
-from discreet.anonymity.report.release_plan import release_plan
+from discreet.anonymity.report.release_plan import release_plan, suitable_release
 from discreet.anonymity.report.source_measures import WildcardClasses, sensitive_exposures
 from discreet.engines.exact_sources import table_name
 from discreet.errors import ParameterError, SourceError
@@ -41,6 +41,7 @@ def assess_source(
     whole = cube(source, quasi, sensitive, person=person, table=table)
     _require_people(whole, source_name(source, table))
     known, excluded = exposure.without_missing(whole) if nulls == "exclude" else (whole, 0)
+    plan = release_plan(source, [*sensitive, *quasi], person=person, table=table)
     growth, columns = _classes(source, known, person=person, nulls=nulls, table=table)
     return RiskFindings(
         name=source_name(source, table),
@@ -53,7 +54,8 @@ def assess_source(
         columns=columns,
         sensitive=sensitive_exposures(source, known, person=person, nulls=nulls, table=table),
         costs=generalisation_costs(known, hierarchies, sizes),
-        plan=release_plan(source, [*sensitive, *quasi], person=person, table=table),
+        plan=plan,
+        suitable=suitable_release(plan, whole),
         limits=worked_tables(),
     )
 

@@ -86,7 +86,7 @@ class SensitiveExposure:
     """What an attacker learns about a sensitive column without a doubt.
 
     All values of a person are learned in a class where everybody has the same values. Somebody who is alone in a class
-    is such a case, whatever the number of their rows and values there.
+    is such a case, with any number of rows and values.
 
     Attributes:
         name: The column.

@@ -7,7 +7,7 @@ from fractions import Fraction
 from discreet.anonymity.limits import WorkedTable
 from discreet.anonymity.report.exposure import ClassCounts, ColumnExposure, KnownColumns, SensitiveExposure
 from discreet.anonymity.report.generalisation_cost import SUPPRESSION, GeneralisationCost
-from discreet.anonymity.report.release_plan import BUDGET, DELTA, ReleasePlan
+from discreet.anonymity.report.release_plan import BUDGET, DELTA, NOTHING, TABLE, ReleasePlan
 from discreet.plots.style import percent, pluralize
 from discreet.release.values import rendering
 
@@ -41,6 +41,7 @@ class RiskFindings:
         sensitive: What is learned about each sensitive column.
         costs: What generalisation would cost.
         plan: The differentially private release.
+        suitable: What the file is large enough for: the "table" of the plan, its "total" of people, or "nothing".
         limits: Worked tables of what k, l and t do not protect against.
     """
 
@@ -55,6 +56,7 @@ class RiskFindings:
     sensitive: tuple[SensitiveExposure, ...]
     costs: tuple[GeneralisationCost, ...]
     plan: ReleasePlan
+    suitable: str
     limits: tuple[WorkedTable, ...]
 
 
@@ -211,6 +213,9 @@ def _generalisation(findings: RiskFindings) -> RiskSection:
 
 def _release(findings: RiskFindings) -> RiskSection:
     plan, people = findings.plan, findings.counts.people
+    heading = "What a differentially private release would give instead"
+    if findings.suitable != TABLE:
+        return _smaller_release(heading, findings)
     by = "" if plan.by is None else f" by {rendering.cell(plan.by)}"
     budget = f"a budget of epsilon {BUDGET} and delta {DELTA}"
     sentences = [f"It counts people{by} for epsilon {plan.epsilon} of {budget}. No row is published."]
@@ -222,7 +227,31 @@ def _release(findings: RiskFindings) -> RiskSection:
         sentences.append(f"Values of {rendering.cell(plan.by)}: {plan.keys}.")
     sentences.append("The guarantee holds for every attacker and all background knowledge.")
     sentences.append("Costs of further releases add up in one ledger.")
-    return RiskSection("What a differentially private release would give instead", tuple(sentences), code=plan.code)
+    return RiskSection(heading, tuple(sentences), code=plan.code)
+
+
+def _smaller_release(heading: str, findings: RiskFindings) -> RiskSection:
+    """What is left for a file that is too small for a table: one count, or nothing."""
+    plan, sentences = findings.plan, []
+    size = f"The file has {_people(findings.counts.people)}"
+    if plan.by is not None:
+        name = rendering.cell(plan.by)
+        sentences += [
+            f"{size}: too small for a table by {name} at epsilon {plan.epsilon}, which would be mostly empty or noise.",
+            f"A value needs {plan.least:,} people to be kept in 95% of releases; the margin is ± {plan.margin}.",
+        ]
+    if findings.suitable == NOTHING:
+        sentences.append(f"{size}: too small for a count, whose margin of error is ± {plan.total_margin}.")
+        sentences.append("Count over a larger file, or over several files together.")
+        return RiskSection(heading, tuple(sentences))
+    sentences += [
+        f"This counts all people for epsilon {plan.epsilon} of a budget of epsilon {BUDGET} and delta {DELTA}.",
+        f"The margin of error is ± {plan.total_margin} at 95%.",
+        "For a table, use a larger file, or a lower bound on the rows of a person (max_rows=).",
+        "If the values of a column are public, state them (keys=): then none is left out.",
+        "This advice is from exact counts: who sees that you follow it may infer that the file is small.",
+    ]
+    return RiskSection(heading, tuple(sentences), code=plan.total_code)
 
 
 def _limits() -> RiskSection:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from discreet.anonymity.report.assessment import assess_source
 from discreet.anonymity.report.findings import RiskFindings
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import whole
+from discreet.progress import shown_while
 from discreet.release.report.markup import Markup
 
 if TYPE_CHECKING:
@@ -204,15 +206,15 @@ def risk_report(
         Re-identification risk of the table
     """
     sizes = [whole(each, "k", least=2) for each in ([k] if isinstance(k, int) else k)]
-    return RiskReport(
-        assess_source(
-            source,
-            quasi,
-            sensitive=sensitive,
-            person=person,
-            nulls=nulls,
-            sizes=sorted(set(sizes)),
-            hierarchies=hierarchies,
-            table=table,
-        )
+    run = partial(
+        assess_source,
+        source,
+        quasi,
+        sensitive=sensitive,
+        person=person,
+        nulls=nulls,
+        sizes=sorted(set(sizes)),
+        hierarchies=hierarchies,
+        table=table,
     )
+    return RiskReport(shown_while(run, stages=None, may_show_stages=False, label="measuring the risk"))
