@@ -70,3 +70,13 @@ def test_worked_tables_are_on_the_page(report):
     text = page(report.findings)
     for table in report.findings.limits:
         assert table.name[1:] in text
+
+
+def test_no_line_is_broken_inside_a_figure_and_no_space_is_shown_as_a_code(report):
+    text = page(report.findings)
+    assert "\\xa0" not in text
+    assert "k\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}1" in text
+
+
+def test_a_phone_breaks_headings_and_code(report):
+    assert "pre{white-space:pre-wrap" in page(report.findings)

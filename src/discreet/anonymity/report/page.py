@@ -14,13 +14,17 @@ from discreet.anonymity.report.findings import (
 )
 from discreet.anonymity.report.text import unbroken
 from discreet.plots.style import percent
-from discreet.release.report.markup import Markup, code, element, join, paragraph, table, terms
+from discreet.release.report.markup import Markup, code, element, escape, join, paragraph, table, terms
 from discreet.release.report.style import STYLE
 from discreet.release.values import rendering
 from discreet.version import __version__
 
 MADE = "Made by <code>discreet risk</code>"
 ANCHORS = ("attacker", "generalisation", "release", "limits")
+_PHONE = """@media (max-width:34rem){.numbers thead th{white-space:normal;vertical-align:bottom}
+pre{white-space:pre-wrap;overflow-wrap:anywhere}}
+"""
+"""Headings and code are broken on a phone, so that nothing is cut at its edge."""
 _CONTENTS = ("What an attacker learns", "Generalisation", "Differentially private release", "Not protected")
 
 
@@ -34,7 +38,7 @@ def page(findings: RiskFindings) -> str:
             """<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">"""
         ),
         element("title", f"Re-identification risk: {name}"),
-        element("style", Markup(STYLE)),
+        element("style", Markup(STYLE + _PHONE)),
     )
     links = zip(ANCHORS, _CONTENTS, strict=True)
     body = element(
@@ -73,7 +77,7 @@ def _part(anchor: str, finding: RiskSection, charts: Markup, level: str) -> Mark
     return element(
         "section",
         element(level, finding.heading, id=f"risk-{anchor}"),
-        *(paragraph(unbroken(sentence)) for sentence in finding.sentences),
+        *(paragraph(Markup(unbroken(escape(sentence)))) for sentence in finding.sentences),
         *([charts] if anchor != "limits" else []),
         *(_table(each) for each in finding.tables),
         *([code(finding.code)] if finding.code else []),
