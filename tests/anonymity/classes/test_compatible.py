@@ -10,7 +10,7 @@ import pytest
 import discreet as dp
 from discreet.anonymity.classes import compatible
 from discreet.anonymity.classes.base_groups import BaseGroups
-from discreet.anonymity.classes.compatible import reach
+from discreet.anonymity.classes.compatible import reach, wildcard_sizes
 from discreet.anonymity.classes.keys import People
 
 ROWS = list(itertools.product([None, "a", "b"], [None, 1, 2], [None, True]))
@@ -23,7 +23,7 @@ def test_a_class_reaches_every_group_that_agrees_where_both_have_values(
     names = ["one", "two", "three"]
     columns = dict(zip(names, map(list, zip(*ROWS, strict=True)), strict=True))
     encoded = {name: pa.array(cells).dictionary_encode(null_encoding="encode") for name, cells in columns.items()}
-    counts = np.ones(len(ROWS), np.int64)
+    counts = np.arange(1, len(ROWS) + 1)
     groups = BaseGroups(
         {name: each.dictionary for name, each in encoded.items()},
         {name: each.indices.to_numpy() for name, each in encoded.items()},
@@ -47,6 +47,8 @@ def test_a_class_reaches_every_group_that_agrees_where_both_have_values(
         if all(a is None or b is None or a == b for a, b in zip(one, other, strict=True))
     }
     assert len(pairs) == len(found)
+    sums = [sum(int(counts[ROWS.index(other)]) for one, other in found if one == ROWS[i]) for i in order]
+    assert wildcard_sizes(groups, names).tolist() == sums
 
 
 def test_sizes_of_many_classes_without_values_in_common_need_no_pairs() -> None:
