@@ -5,6 +5,7 @@ from itertools import permutations
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import discreet as dp
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
@@ -124,3 +125,15 @@ def test_a_table_without_rows_gives_a_result_without_a_class(kind, hierarchy):
     for quasi in (["q"], {"q": hierarchy}):
         partition = dp.anonymity.mondrian(data, quasi, **options)
         assert (partition.people, partition.classes, partition.apply().num_rows) == (0, 0, 0)
+
+
+def test_the_engine_takes_a_memory_limit_wherever_rows_are_read(tmp_path):
+    path = tmp_path / "people.parquet"
+    parquet.write_table(pa.table({"age": [31, 38]}), path)
+    tens = dp.anonymity.hierarchies.digits(1)
+    limit = {"memory_limit": "100MB"}
+    assert dp.anonymity.search(path, {"age": tens}, k=2, **limit).k == 2
+    assert dp.anonymity.mondrian(path, ["age"], k=2, **limit).k == 2
+    assert dp.anonymity.generalise(path, {"age": (tens, 1)}, k=2, **limit).k == 2
+    with pytest.raises(dp.errors.DiscreetError):
+        dp.anonymity.generalise(path, {"age": (tens, 1)}, memory_limit="much")
