@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
-from discreet.anonymity.owners import STAMP, OwnerResult, plain_data
+import discreet as dp
+from discreet.anonymity.owners import STAMP, OwnerResult, plain_data, with_stamp
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,3 +45,12 @@ class _Column(OwnerResult):
 
 def test_control_characters_are_shown_as_codes_and_lines_stay_lines():
     assert str(_Column("a\x1b[31m\nb\u202e")).splitlines() == ["column", r"  a\x1b[31m\nb\u202e: one", "  two", STAMP]
+
+
+def test_a_figure_shows_the_stamp_and_is_described_with_it():
+    pytest.importorskip("matplotlib")
+    with dp.plots.canvas(4, 3, "Visits") as (figure, _):
+        figure.set_label("visits by ward.")
+    with_stamp(figure)
+    assert " ".join(figure.get_supxlabel().split()) == STAMP
+    assert figure.get_label() == f"visits by ward. {STAMP}"

@@ -2,12 +2,18 @@
 
 from dataclasses import fields
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.errors import public_class
+from discreet.plots.style import INK, wrap
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STAMP = "For the owners of the data only: these are exact figures about people, not differentially private."
 SCHEMA = "discreet.anonymity/1"
+_POINTS, _WIDTH_OF_TITLES = 7.5, 1.6
+"""Size of the stamp in a picture, and letters of it in the place of one of a title."""
 
 
 @public_class
@@ -54,6 +60,14 @@ class OwnerResult:
 def visible(line: str) -> str:
     """A line with the codes of characters that cannot be seen: names of columns could move a terminal's cursor."""
     return line if line.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+
+
+def with_stamp(figure: "Figure") -> "Figure":
+    """The figure with the stamp below it, and at the end of its description."""
+    lines = wrap(STAMP, _WIDTH_OF_TITLES * figure.get_figwidth())
+    figure.supxlabel(lines, x=0.01, ha="left", fontsize=_POINTS, color=INK)
+    figure.set_label(f"{str(figure.get_label()).rstrip('.')}. {STAMP}")
+    return figure
 
 
 def plain_data(value: Any) -> Any:

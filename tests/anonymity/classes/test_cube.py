@@ -4,6 +4,7 @@ import pyarrow as pa
 
 import discreet as dp
 from discreet.anonymity.classes.cube import cube_of
+from discreet.anonymity.owners import STAMP
 
 
 def test_a_cube_of_one_row_a_person_has_counts():
@@ -47,3 +48,11 @@ def test_a_cube_of_a_source_has_persons_where_somebody_has_several_rows():
     assert found.persons is not None
     assert found.total == 3
     assert sorted(set(found.persons.tolist())) == [0, 1, 2]
+
+
+def test_the_text_of_a_cube_has_no_value_and_has_the_stamp():
+    table = pa.table({"name\x1b[31m": ["Alice", "Bob"], "who": ["id-7", "id-7"]})
+    found = repr(dp.anonymity.cube(table, ["name\x1b[31m"], person="who"))
+    assert found.endswith(STAMP)
+    assert found.startswith("Cube of 1 people in 2 rows by name")
+    assert not any(word in found for word in ("Alice", "Bob", "id-7", "\x1b"))

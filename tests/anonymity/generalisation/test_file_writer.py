@@ -98,6 +98,7 @@ import os, signal, sys
 from pathlib import Path
 import pyarrow as pa
 import discreet as dp
+from discreet.anonymity import owner_files
 from discreet.anonymity.generalisation import file_writer
 
 def die(*arguments, **options):
@@ -111,7 +112,7 @@ with dp.SQLiteLedger(place / "ledger.sqlite") as ledger:
     elif moment == "before the name":
         Path.replace = die
     else:
-        file_writer.sync_directory = die
+        owner_files.sync_directory = die
     found.write(place / "a.csv", ledger=ledger, dataset="people")
 """
 

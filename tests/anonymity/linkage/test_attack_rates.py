@@ -71,6 +71,7 @@ def test_the_verdict_names_a_risk_an_inconclusive_result_and_a_weak_attack():
 def test_the_figure_has_the_three_rates():
     pytest.importorskip("matplotlib")
     label = _risk(90, 20, 5).plot().get_label()
+    assert label.endswith(STAMP)
     assert "people in the data 90%" in label
     assert "random guesses 5%" in label
 

@@ -25,6 +25,7 @@ def test_two_hospitals_together_name_her_condition_and_neither_does_alone():
 def test_the_figure_states_the_condition_in_its_description():
     pytest.importorskip("matplotlib")
     label = example().plot().get_label()
+    assert label.endswith(STAMP)
     assert "'tuberculosis'" in label
     assert "second hospital (k = 6): 6 candidates" in label
 

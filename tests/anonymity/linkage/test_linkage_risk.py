@@ -62,4 +62,6 @@ def test_without_the_truth_matches_are_not_called_correct():
 
 def test_the_figure_has_a_bar_for_each_number_of_candidates():
     pytest.importorskip("matplotlib")
-    assert "3 to 5 3 people" in RISK.plot().get_label()
+    label = RISK.plot().get_label()
+    assert "3 to 5 3 people" in label
+    assert label.endswith(STAMP)

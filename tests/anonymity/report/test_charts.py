@@ -2,6 +2,7 @@
 
 import pytest
 
+from discreet.anonymity.owners import STAMP
 from discreet.anonymity.report import charts
 
 pytest.importorskip("matplotlib")
@@ -14,6 +15,12 @@ def test_each_picture_carries_its_numbers_as_text(report):
     assert f"{report.findings.counts.unique_people:,} people" in sizes
     assert "+ birth_date" in shares
     assert "k = 1" in shares
+
+
+def test_the_stamp_is_drawn_and_described(report):
+    for figure in charts.all_figures(report.findings).values():
+        assert " ".join(figure.get_supxlabel().split()) == STAMP
+        assert figure.get_label().endswith(STAMP)
 
 
 def test_the_cost_is_drawn_where_a_search_was_possible(report):

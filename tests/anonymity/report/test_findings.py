@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.anonymity.owners import STAMP
 from discreet.anonymity.report.findings import NOT_A_GUARANTEE, listing, part, sections, share_text, size_bins
 
 
@@ -69,3 +70,9 @@ def test_generalisation_says_that_missing_cells_are_values_there(report):
     found = dp.anonymity.risk_report(table, ["x"], nulls="wildcard").findings
     assert "Here a missing cell counts as a value of its own." in sections(found)[1].sentences
     assert not any("missing cell" in sentence for sentence in sections(report.findings)[1].sentences)
+
+
+def test_the_text_of_findings_has_the_stamp_and_no_example_of_a_value(report, evil_report):
+    assert repr(report.findings).endswith(f"3,000 people, k = 1 for zip_code, birth_date and sex. {STAMP}")
+    assert "\x1b" not in repr(evil_report.findings)
+    assert str(report.findings) == repr(report.findings)

@@ -1,6 +1,7 @@
 """The report as an object: text, page, pictures and plain data that agree."""
 
 import json
+import stat
 
 import pytest
 
@@ -26,10 +27,19 @@ def test_a_page_is_written_and_replaces_only_an_earlier_report(report, tmp_path)
     assert path.read_text(encoding="utf-8") == report.to_html()
     report.save(path)
     (tmp_path / "other.html").write_text("mine")
-    for place in ("other.html", "risk.txt", "nowhere/risk.html"):
+    for place in ("other.html", "risk.txt", "nowhere/risk.html", f"{'n' * 300}.html"):
         with pytest.raises(ParameterError):
             report.save(tmp_path / place)
     assert (tmp_path / "other.html").read_text() == "mine"
+
+
+def test_pages_and_pictures_are_stamped_and_only_the_user_may_read_them(report, tmp_path):
+    pytest.importorskip("matplotlib")
+    paths = [report.save(tmp_path / "risk.html"), *report.save_plots(tmp_path)]
+    for path in paths:
+        assert STAMP in path.read_text(encoding="utf-8")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert sorted(tmp_path.iterdir()) == sorted(paths)
 
 
 def test_pictures_are_written_to_a_directory_that_is_created_if_need_be(report, tmp_path):

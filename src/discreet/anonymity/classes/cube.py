@@ -16,14 +16,16 @@ from discreet.anonymity.classes.base_groups import read_groups
 from discreet.anonymity.classes.column_lists import names_of
 from discreet.anonymity.classes.keys import renumber
 from discreet.anonymity.classes.roles import require_roles
+from discreet.anonymity.owners import STAMP
 from discreet.engines.exact_tables import open_table
 from discreet.engines.sql.blocks import TYPES
 from discreet.errors import short_traceback
+from discreet.release.values import rendering
 
 Codes = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cube:
     """Base classes as codes into the distinct values of each column.
 
@@ -48,6 +50,11 @@ class Cube:
     codes: Mapping[str, Codes]
     people: Codes
     persons: Codes | None = None
+
+    def __repr__(self) -> str:
+        """The size and the names of columns: values, codes and persons are not printed."""
+        names = ", ".join(rendering.cell(name) for name in (*self.quasi, *self.sensitive))
+        return f"Cube of {self.total:,} people in {len(self.people):,} rows by {names}. {STAMP}"
 
     @property
     def total(self) -> int:

@@ -1,19 +1,17 @@
 """Writing a generalised table: complete, durable, and in the history of its dataset before it has its name."""
 
-import errno
 import hashlib
 import os
-import tempfile
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from discreet.anonymity.owner_files import draft_file, fits
 from discreet.errors import ParameterError
 from discreet.ledger.opening import open_ledger
-from discreet.ledger.records.append_log import sync_directory
 from discreet.ledger.records.other_release import LONGEST_WHAT
 
 if TYPE_CHECKING:
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
 _KIND = "generalised"
 _ENDINGS = (".csv", ".parquet")
 _CHUNK = 1 << 20
-_PREFIX, _SUFFIX = ".generalised-", ".new"
-_RANDOM = 8  # characters that tempfile puts between them
 
 
 def write(
@@ -62,15 +58,17 @@ def _ledger_at(ledger: "str | Path | Ledger | None") -> "AbstractContextManager[
 
 
 def _write(table: pa.Table, path: Path, description: str, ledger: "Ledger | None", dataset: str | None) -> str:
-    draft = _write_draft(table, path)
-    try:
+    def write_table(file: BinaryIO) -> None:
+        if path.suffix.lower() == ".csv":
+            csv.write_csv(table, file)
+        else:
+            # metadata of the source could name columns that are left out
+            parquet.write_table(table.replace_schema_metadata(None), file)
+
+    with draft_file(path, write_table) as draft:
         digest = _sha256(draft)
         if ledger is not None and dataset is not None:
             ledger.add_other_release(dataset, _text(path, description), kind=_KIND, sha256=digest)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-    sync_directory(path.parent)
     return digest
 
 
@@ -81,7 +79,7 @@ def _require_place(path: Path) -> None:
             because="it is written as CSV or Parquet",
             instead=f"write({str(path.with_suffix('.csv') if path.name else Path('people.csv'))!r})",
         )
-    if not _fits(path):
+    if not fits(path):
         raise ParameterError(
             f"a file name of {len(os.fsencode(path.name)):,} bytes",
             because="the file system does not take a name or a path as long",
@@ -93,34 +91,6 @@ def _require_place(path: Path) -> None:
             because="there is no such directory",
             instead=f"write({path.name!r})",
         )
-
-
-def _fits(path: Path) -> bool:
-    """Whether the file system takes a name and a path as long; the name of the draft has a fixed length."""
-    try:
-        path.with_name(_PREFIX + "." * _RANDOM + _SUFFIX).exists()
-        path.exists()
-    except OSError as error:
-        return error.errno != errno.ENAMETOOLONG
-    return True
-
-
-def _write_draft(table: pa.Table, path: Path) -> Path:
-    """The file under a name of its own in the same directory, readable by its owner alone, and on the disk."""
-    descriptor, name = tempfile.mkstemp(prefix=_PREFIX, suffix=_SUFFIX, dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            if path.suffix.lower() == ".csv":
-                csv.write_csv(table, file)
-            else:
-                # metadata of the source could name columns that are left out
-                parquet.write_table(table.replace_schema_metadata(None), file)
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return Path(name)
 
 
 def _sha256(path: Path) -> str:

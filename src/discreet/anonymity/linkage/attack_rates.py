@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymity.owners import OwnerResult
+from discreet.anonymity.owners import OwnerResult, with_stamp
 from discreet.attacks import pictures
 from discreet.attacks.outcome import percent
 from discreet.attacks.tables import as_arrow, column_names
@@ -159,7 +159,7 @@ class AttackRisk(OwnerResult):
         """
         rates = (self.attack, self.control, self.baseline)
         notes = [f"{percent(r.rate)} ({percent(r.interval[0])} to {percent(r.interval[1])})" for r in rates]
-        return pictures.bars(
+        figure = pictures.bars(
             ["people in the data", "control group", "random guesses"],
             [each.rate for each in rates],
             notes,
@@ -168,6 +168,7 @@ class AttackRisk(OwnerResult):
             exposed=[True, False, False],
             is_share=True,
         )
+        return with_stamp(figure)
 
 
 def wilson(successes: int, attempts: int, level: float) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet import plots
 from discreet.anonymity.linkage.persons import distinct, expand, has_value, is_member, one_column, people_of
 from discreet.anonymity.linkage.worked_releases import HOSPITALS, QUASI, SENSITIVE, TARGET
-from discreet.anonymity.owners import OwnerResult
+from discreet.anonymity.owners import OwnerResult, with_stamp
 from discreet.attacks.outcome import pluralize
 from discreet.attacks.tables import Codes, as_arrow, classes, column_names, encode
 from discreet.errors import ParameterError, public_class, short_traceback
@@ -139,12 +139,19 @@ class CompositionRisk(OwnerResult):
                 _draw_bars(axes, [(each.get(value, 0), value in self.values) for value in every])
                 axes.set_xlim(0, most * 1.02)
                 axes.set_title(f"{release.name}: {release.k:,}-anonymous", loc="left", fontsize=10)
-            figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
-            panels[-1].set_xlabel("number of people who fit the description")
+            figure.legend(
+                *panels[0].get_legend_handles_labels(),
+                loc="outside lower center",
+                ncols=2,
+                frameon=False,
+                borderaxespad=2,
+            )
+            # an empty line makes room for the legend above the stamp
+            panels[-1].set_xlabel("number of people who fit the description\n")
             figure.set_label(f"{title} " + "; ".join(each.description for each in self.releases))
         for axes in panels:
             axes.xaxis.set_major_locator(_whole_ticks())
-        return figure
+        return with_stamp(figure)
 
 
 @public_class

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.anonymity.owners import OwnerResult
+from discreet.anonymity.owners import OwnerResult, with_stamp
 from discreet.attacks import pictures
 from discreet.attacks.outcome import percent, pluralize
 from discreet.errors import public_class
@@ -242,7 +242,7 @@ class LinkageRisk(OwnerResult):
             name = f"{low} candidates" if low == high else f"{low} or more" if high is None else f"{low} to {high}"
             inside = [people for number, people in self.candidates if number >= low and number <= (high or number)]
             bars.append((name, sum(inside), False))
-        return pictures.bars(
+        figure = pictures.bars(
             [name for name, _, _ in bars],
             [float(number) for _, number, _ in bars],
             [pluralize(number, *_PEOPLE) for _, number, _ in bars],
@@ -251,3 +251,4 @@ class LinkageRisk(OwnerResult):
             exposed=[is_match for _, _, is_match in bars],
             legend=("matched uniquely" if self.correct is None else "matched correctly", "others"),
         )
+        return with_stamp(figure)

@@ -1,8 +1,14 @@
-"""Pictures of the report in the style of discreet.plots; each carries its numbers as text. matplotlib is optional."""
+"""Pictures of the report in the style of discreet.plots, with the stamp; each carries its numbers as text.
+
+matplotlib is optional.
+"""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.anonymity.owner_files import write_file
+from discreet.anonymity.owners import STAMP, with_stamp
 from discreet.anonymity.report.findings import RiskFindings, share_text, size_bins
 from discreet.plots.bars import bars
 from discreet.plots.style import percent, pluralize
@@ -64,7 +70,14 @@ def generalisation_cost(findings: RiskFindings) -> "Figure":
 def all_figures(findings: RiskFindings) -> "dict[str, Figure]":
     """Each picture by its name; the cost of generalisation only where a search was possible."""
     drawn = {"class-sizes": class_sizes(findings), "unique-share": unique_share(findings)}
-    return drawn | ({"generalisation-cost": generalisation_cost(findings)} if findings.costs else {})
+    drawn |= {"generalisation-cost": generalisation_cost(findings)} if findings.costs else {}
+    return {name: with_stamp(figure) for name, figure in drawn.items()}
+
+
+def save_figure(figure: "Figure", path: Path) -> None:
+    """Write a picture as SVG, with its description and the stamp as text beside the letters that are drawn."""
+    metadata = {"Date": None, "Description": figure.get_label(), "Rights": STAMP}
+    write_file(path, lambda file: figure.savefig(file, format="svg", metadata=metadata))
 
 
 def _first(name: str) -> int:

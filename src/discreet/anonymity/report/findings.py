@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.anonymity.limits import WorkedTable
+from discreet.anonymity.owners import STAMP
 from discreet.anonymity.report.exposure import ClassCounts, ColumnExposure, KnownColumns, SensitiveExposure
 from discreet.anonymity.report.generalisation_cost import SUPPRESSION, GeneralisationCost
 from discreet.anonymity.report.release_plan import BUDGET, DELTA, NOTHING, TABLE, ReleasePlan
@@ -25,7 +26,7 @@ NOT_A_GUARANTEE = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RiskFindings:
     """What the report says, as figures.
 
@@ -58,6 +59,11 @@ class RiskFindings:
     plan: ReleasePlan
     suitable: str
     limits: tuple[WorkedTable, ...]
+
+    def __repr__(self) -> str:
+        """The smallest class: examples of generalised values and other figures are not printed."""
+        found = f"{_people(self.counts.people)}, k = {self.counts.k:,} for {listing(self.quasi)}"
+        return f"RiskFindings on {rendering.cell(self.name)}: {found}. {STAMP}"
 
 
 @dataclass(frozen=True)

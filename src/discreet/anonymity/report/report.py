@@ -1,12 +1,14 @@
 """`dp.anonymity.risk_report`: how anonymous a file is, what generalisation costs, and what a private release gives."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.anonymity.owner_files import fits, write_file
 from discreet.anonymity.owners import SCHEMA, STAMP, OwnerResult, plain_data
 from discreet.anonymity.report import charts, page, text
 from discreet.anonymity.report.assessment import assess_source
@@ -78,7 +80,7 @@ class RiskReport(OwnerResult):
         return charts.all_figures(self.findings)
 
     def save_plots(self, directory: str | Path) -> list[Path]:
-        """Write each picture as SVG.
+        """Write each picture as SVG, readable by you alone.
 
         Args:
             directory: A directory, which is created if it is not there; pictures of earlier reports are replaced.
@@ -99,7 +101,7 @@ class RiskReport(OwnerResult):
         place.mkdir(parents=True, exist_ok=True)
         paths = [place / f"risk-{name}.svg" for name in figures]
         for path, figure in zip(paths, figures.values(), strict=True):
-            figure.savefig(path, metadata={"Date": None})
+            charts.save_figure(figure, path)
         return paths
 
     def to_html(self) -> str:
@@ -119,7 +121,7 @@ class RiskReport(OwnerResult):
         return page.section(self.findings)
 
     def save(self, path: str | Path) -> Path:
-        """Write the page to a file.
+        """Write the page to a file that you alone can read.
 
         Args:
             path: Path of the HTML file; an earlier report is replaced, a file of another kind is not.
@@ -131,6 +133,12 @@ class RiskReport(OwnerResult):
             ParameterError: If the name does not end in .html, the directory is not there, or a file of another kind is.
         """
         place = Path(path)
+        if not fits(place):
+            raise ParameterError(
+                f"a file name of {len(os.fsencode(place.name)):,} bytes",
+                because="the file system does not take a name or a path as long",
+                instead=repr("risk.html"),
+            )
         if place.suffix.lower() not in (".html", ".htm") or place.is_dir() or not place.parent.is_dir():
             raise ParameterError(
                 f"a report at {str(path)!r}",
@@ -143,7 +151,7 @@ class RiskReport(OwnerResult):
                 because="a file of another kind is there",
                 instead=repr(str(place.with_name(f"{place.stem}-risk.html"))),
             )
-        place.write_text(self.to_html(), encoding="utf-8", newline="")
+        write_file(place, lambda file: file.write(self.to_html().encode()))
         return place
 
     def to_json(self) -> dict[str, Any]:
