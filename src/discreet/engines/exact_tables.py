@@ -12,7 +12,7 @@ that it seems to have, unless a cell does not have that form, or is a number tha
 text.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -230,25 +230,24 @@ class ExactTable:
         """
         names = list(dict.fromkeys([*columns, *([person] if person else [])]))
         types = self.column_types(names)
-        if not self._are_rows_distinct(types, person):
-            yield from self.groups(names)
-            return
-        reads = [f"{self._read(name, kind)} AS c{i}" for i, (name, kind) in enumerate(types.items())]
-        count = f"CAST(1 AS BIGINT) AS c{len(reads)}"
-        yield from self._batches(types, f"SELECT {', '.join([*reads, count])} FROM {self._place.relation}")
+        if self._may_sort_rows(person):
+            reads = [f"{self._read(name, kind)} AS c{i}" for i, (name, kind) in enumerate(types.items())]
+            count = f"CAST(1 AS BIGINT) AS c{len(reads)}"
+            rows = self._batches(types, f"SELECT {', '.join([*reads, count])} FROM {self._place.relation}")
+            first = next(rows, None)
+            if first is not None and (person is not None or _are_rows_distinct(first)):
+                yield first
+                yield from rows
+                return
+            rows.close()
+        yield from self.groups(names)
 
-    def _are_rows_distinct(self, types: Mapping[str, ColumnType], person: str | None) -> bool:
-        """Whether few rows would be merged: by rows a person, or by the first rows of the table."""
+    def _may_sort_rows(self, person: str | None) -> bool:
+        """Whether the rows are few enough to be sorted by the caller, and few for each person."""
         if self._engine.dialect.name != _DUCKDB or self._source.kind == "csv":
             return False
-        if person is not None:
-            rows, people = self.least_totals(person)
-            return rows <= min(_MOST_ROWS, _FEW_ROWS * people)
-        reads = ", ".join(f"{self._read(name, kind)} AS c{i}" for i, (name, kind) in enumerate(types.items()))
-        some = f"(SELECT {reads} FROM {self._place.relation} LIMIT {_SOME_ROWS})"
-        distinct = self._figures(["count(*)"], f"(SELECT DISTINCT * FROM {some} AS s) AS t")[0]
-        rows = self.totals()[0]
-        return distinct >= _MOSTLY * min(rows, _SOME_ROWS) and rows <= _MOST_ROWS
+        rows, people = self.totals() if person is None else self.least_totals(person)
+        return rows <= min(_MOST_ROWS, _FEW_ROWS * people)
 
     def least_totals(self, person: str) -> tuple[int, int]:
         """Number of rows, and a number of people that is never too large; where they are equal it is exact.
@@ -283,7 +282,7 @@ class ExactTable:
         ordered = np.sort(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
         return rows, unnamed + int(np.count_nonzero(ordered[1:] != ordered[:-1])) + min(len(ordered), 1)
 
-    def _batches(self, types: Mapping[str, ColumnType], sql: str) -> Iterator[pa.RecordBatch]:
+    def _batches(self, types: Mapping[str, ColumnType], sql: str) -> Generator[pa.RecordBatch, None, None]:
         """The batches of a statement with columns c0, c1 and so on, the count last, under their names."""
         names = list(types)
         last = COUNT
@@ -412,6 +411,14 @@ def _require_all_rows(source: Source, rows: ExactTable) -> None:
     records = csv_records.require_readable(source.paths, len(source.columns), source.delimiter)
     if records is not None and (read := rows.totals()[0]) != records:
         raise csv_records.unread_records(source.paths, records, read)
+
+
+def _are_rows_distinct(batch: pa.RecordBatch) -> bool:
+    """Whether a GROUP BY would merge few rows, judged by the first ones."""
+    some = pa.Table.from_batches([batch.slice(0, _SOME_ROWS)]).rename_columns(
+        [f"c{i}" for i in range(batch.num_columns)]
+    )
+    return len(some.group_by(some.column_names).aggregate([])) >= _MOSTLY * len(some)
 
 
 def _decode(cells: pa.Array, kind: pa.DataType) -> pa.Array:
