@@ -47,6 +47,7 @@ def prepare(place: Path, catalog: str, statement: str) -> dict[str, str]:
     (place / "catalog.yaml").write_text(catalog)
     (place / "query.sql").write_text(statement)
     (place / "mine.py").write_text(MECHANISM)
+    (place / "published.csv").write_text("age,visits\n30,12\n40,9\n")
     before = os.environ.get("DISCREET_HOME", "")
     here = Path.cwd()
     os.environ["DISCREET_HOME"] = str(home)
