@@ -19,12 +19,13 @@ from discreet.anonymity.classes.roles import require_roles
 from discreet.anonymity.owners import STAMP
 from discreet.engines.exact_tables import open_table
 from discreet.engines.sql.blocks import TYPES
-from discreet.errors import short_traceback
+from discreet.errors import public_class, short_traceback
 from discreet.release.values import rendering
 
 Codes = NDArray[np.int64]
 
 
+@public_class
 @dataclass(frozen=True, repr=False)
 class Cube:
     """Base classes as codes into the distinct values of each column.

@@ -197,6 +197,7 @@ class CompositionCounts(OwnerResult):
         ]
 
 
+@public_class
 @dataclass(frozen=True)
 class WorkedReleases:
     """Two k-anonymous releases of two hospitals that treated the same person, and what the attacker knows of her.
