@@ -2,7 +2,7 @@
 
     scripts/bench anonymity ratio [--rows 1000000] [--rounds 7]   all metrics but SUDA2 against SQL on DuckDB
     scripts/bench anonymity scale [--rows 100000000]              100M rows in Parquet, memory_limit 4GB, peak memory
-    scripts/bench anonymity spark [--rows 20000000]               20M rows on Spark, local[2], 6 GB
+    scripts/bench anonymity spark [--rows 20000000] [--shape 0]   20M rows on Spark, local[2], 6 GB
     scripts/bench anonymity peers [--rows 1000 5000 10000 20000]  pycanon 1.3 and anjana 1.2, each in its environment
 
 Each prints a table in Markdown and removes its files. The rows are invented by DuckDB from the number of the row, so
@@ -190,21 +190,19 @@ def on_spark(given: argparse.Namespace) -> None:
     sys.path.insert(0, str(TESTS))
     from servers import start_spark  # noqa: PLC0415 - only where Spark is measured
 
-    lines = []
+    print(f"\n{given.rows:,} rows in Parquet on Spark (local[2], 6 GB)\n")
+    header = ["table", "what", "classes", "k", "CPU s", "wall s", "peak of Python MB", "peak of the JVM MB"]
     with tempfile.TemporaryDirectory(dir=given.place) as directory:
         place = Path(directory)
         session = start_spark(place / "spark", **{"spark.driver.memory": "6g"})
         try:
-            for shape in SHAPES:
+            for shape in SHAPES if given.shape is None else [SHAPES[given.shape]]:
                 path = place / "rows.parquet"
                 write_rows(shape, given.rows, path)
-                lines += _spark_lines(session, shape, path)
+                print_table(header, _spark_lines(session, shape, path))
                 path.unlink()
         finally:
             session.stop()
-    print(f"\n{given.rows:,} rows in Parquet on Spark (local[2], 6 GB)\n")
-    header = ["table", "what", "classes", "k", "CPU s", "wall s", "peak of Python MB", "peak of the JVM MB"]
-    print_table(header, lines)
 
 
 def _spark_lines(session: Any, shape: Shape, path: Path) -> list[list[object]]:
@@ -365,6 +363,7 @@ def main() -> None:
     one.set_defaults(run=scale)
     one = commands.add_parser("spark")
     one.add_argument("--rows", type=int, default=20_000_000)
+    one.add_argument("--shape", type=int, choices=range(len(SHAPES)))
     one.set_defaults(run=on_spark)
     one = commands.add_parser("peers")
     one.add_argument("--rows", type=int, nargs="+", default=[1_000, 5_000, 10_000, 20_000])
