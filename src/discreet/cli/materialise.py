@@ -12,8 +12,8 @@ from discreet.cli.address import in_lower_case, is_address, name
 from discreet.cli.apps import command_app
 from discreet.cli.output import AsJson, print_result
 from discreet.engines.backends.postgres import server
+from discreet.engines.progress import shown_while
 from discreet.errors import ParameterError, SourceError
-from discreet.progress import shown_while
 
 if TYPE_CHECKING:
     import psycopg

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines.backends.duckdb import DuckDB
+from discreet.engines.progress import Stage
 from discreet.engines.registry import draft, engine_of, engines_of, has_tables, source_of
 from discreet.engines.sources.contents import States
 from discreet.engines.sources.files import public_location, resolve_location
@@ -26,7 +27,6 @@ from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql.blocks import LARGEST_BLOCK, Block
 from discreet.engines.sql_engine import PreparedBlocks, PreparedQuery, RegisteredSource
 from discreet.plan.physical import KeyedTable, Pushdown, Term
-from discreet.progress import Stage
 
 __all__ = [
     "Block",

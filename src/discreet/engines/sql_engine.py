@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
+from discreet.engines.progress import Stage
 from discreet.engines.shelf import Shelf
 from discreet.engines.sources import contents, inferred
 from discreet.engines.sources.source import Source, unreadable_column
@@ -25,7 +26,6 @@ from discreet.engines.sql.interrupts import Outcome
 from discreet.errors import SourceError, UnsupportedError, suggestion
 from discreet.plan.fingerprint import digest
 from discreet.plan.physical import KeyedTable, Keys, Pushdown, Scan, SumSteps, Term
-from discreet.progress import Stage
 from discreet.release.release import KEY_TYPES
 
 _LONGEST_NAME = 40

@@ -18,6 +18,7 @@ from typing import Any
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, Table
 from discreet.engines import Engine, PreparedBlocks, PreparedQuery, Source, States, engines_of
+from discreet.engines.progress import shown_while
 from discreet.errors import CatalogError, Failure, ParameterError, SourceError
 from discreet.home import home
 from discreet.ledger import DatasetCharge, Ledger, Receipt, Reservation, SQLiteLedger, SupersededError, open_ledger
@@ -33,7 +34,6 @@ from discreet.planner.queries.online_ranges import OnlineRangesPlan
 from discreet.planner.queries.private_plan import AnswerPlan, PrivatePlan
 from discreet.planner.queries.sample_and_aggregate import SampleAndAggregatePlan
 from discreet.planner.queries.sparse_vector import SparseVectorPlan
-from discreet.progress import shown_while
 from discreet.release.document import Document
 from discreet.release.signed import SIGNATURE, statement
 from discreet.session import draft_catalog

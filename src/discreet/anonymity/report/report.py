@@ -13,9 +13,9 @@ from discreet.anonymity.owners import SCHEMA, STAMP, OwnerResult, plain_data
 from discreet.anonymity.report import charts, page, text
 from discreet.anonymity.report.assessment import assess_source
 from discreet.anonymity.report.findings import RiskFindings
+from discreet.engines.progress import shown_while
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import whole
-from discreet.progress import shown_while
 from discreet.release.report.markup import Markup
 
 if TYPE_CHECKING:

@@ -31,9 +31,9 @@ from discreet.auditing.statistical.e_values import PairCounts, Stake, Wealth
 from discreet.auditing.statistical.events import Candidates, Event, SelectedEvent, Sides
 from discreet.auditing.statistical.outcomes import Mechanism, Runs
 from discreet.auditing.statistical.samples import Samples
+from discreet.engines.progress import Stage, shown_while
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact.numbers import Number, whole
-from discreet.progress import Stage, shown_while
 
 LAYER = "statistics"
 LEAST_SAMPLES = 100

@@ -15,6 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
+from discreet.engines.progress import Stage
 from discreet.engines.sources.arrow_types import transport_type
 from discreet.engines.sources.source import Source
 from discreet.engines.sources.workspace import Workspace
@@ -25,7 +26,6 @@ from discreet.engines.sql.dialect import Dialect, StorageType, finite
 from discreet.engines.sql.interrupts import Outcome, cancellable
 from discreet.engines.sql_engine import PreparedQuery, RegisteredSource, SQLEngine
 from discreet.errors import SourceError
-from discreet.progress import Stage
 
 # The parallel reader of DuckDB 2.0 loses rows of valid files whose cells hold line breaks and quotes, and in strict
 # mode one odd cell ends the file: what is read of one unit would depend on the cells of others. Columns that folders

@@ -20,6 +20,7 @@ from discreet.engines.backends.spark import connect
 from discreet.engines.backends.spark import jobs as spark_jobs
 from discreet.engines.backends.spark import plans as spark_plans
 from discreet.engines.backends.spark import rows as spark_rows
+from discreet.engines.progress import Stage
 from discreet.engines.sources.arrow_types import distinct_names
 from discreet.engines.sources.source import UNSTATED, Source, Statements, unwanted_table
 from discreet.engines.sql import bins, casts, functions
@@ -29,7 +30,6 @@ from discreet.engines.sql.interrupts import Outcome, cancellable
 from discreet.engines.sql_engine import PreparedBlocks, PreparedQuery, RegisteredSource, SQLEngine
 from discreet.errors import ParameterError, Refusal, SourceError, UnsupportedError
 from discreet.plan.physical import KeyedTable, Pushdown, Term
-from discreet.progress import Stage
 
 KIND = "spark"
 _EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"

@@ -13,13 +13,13 @@ import time
 
 import pytest
 
-from discreet.progress import Stage, shown_while
+from discreet.engines.progress import Stage, shown_while
 
 SHOW_CURSOR, HIDE_CURSOR, ERASE_LINE = "\x1b[?25h", "\x1b[?25l", "\x1b[2K"
 
 OPENING = """
 import os, signal, sys, threading, time
-from discreet.progress import Stage, shown_while
+from discreet.engines.progress import Stage, shown_while
 
 polled = []
 
