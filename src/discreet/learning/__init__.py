@@ -1,0 +1,38 @@
+"""Learning: private models on the integer sums of people, with the interface of scikit-learn.
+
+The contract, which every estimator keeps: the features, classes and sizes are declared; a fit is charged whole before
+the first row is read; a learner receives noisy integer sums of people, and nothing else.
+
+Needs the extra: pip install "discreet[learning]".
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.learning.core.account import Account
+    from discreet.learning.core.features import Feature, categories, edges, linear_bins, log_bins
+
+_HOMES = {
+    "Account": "core.account",
+    "Feature": "core.features",
+    "categories": "core.features",
+    "edges": "core.features",
+    "linear_bins": "core.features",
+    "log_bins": "core.features",
+}
+
+__all__ = ["Account", "Feature", "categories", "edges", "linear_bins", "log_bins"]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from where it lives."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet.learning' has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(f"discreet.learning.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""What all learners share: public features, sums of clipped integer vectors, a schedule of noise, and an account."""

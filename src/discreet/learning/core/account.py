@@ -1,0 +1,83 @@
+"""A live account of a privacy budget outside a session: fits are charged to it before they read a row."""
+
+from threading import Lock
+from typing import NoReturn, Self
+
+from discreet import events
+from discreet.accounting.costs import NOTHING, Cost
+from discreet.accounting.filters import Budget
+from discreet.errors import BudgetError, ParameterError, UnsupportedError, public_class, short_traceback
+
+
+@public_class
+class Account:
+    """Live account of a privacy budget, which estimators and all their clones share.
+
+    It lives in this process. A session keeps its budget in a ledger, which survives: prefer `session.release`.
+
+    Args:
+        budget: Bound on the privacy loss of all fits together.
+
+    Raises:
+        ParameterError: If it is not a budget.
+
+    Example:
+        >>> import discreet as dp
+        >>> account = dp.learning.Account(dp.Budget(epsilon=1, delta=1e-5))
+        >>> account.fits
+        0
+    """
+
+    @short_traceback
+    def __init__(self, budget: Budget) -> None:
+        if not isinstance(budget, Budget):
+            raise ParameterError(
+                f"an account of a {type(budget).__name__}",
+                because="an account holds a privacy budget",
+                instead="dp.learning.Account(dp.Budget(epsilon=1, delta=1e-5))",
+            )
+        self.budget = budget
+        self._spent: Cost = NOTHING
+        self._fits = 0
+        self._lock = Lock()
+
+    @property
+    def fits(self) -> int:
+        """Number of charges so far."""
+        return self._fits
+
+    @short_traceback
+    def charge(self, event: events.Event) -> None:
+        """Charge an event, before any row is read; it is never refunded.
+
+        Args:
+            event: The event.
+
+        Raises:
+            BudgetError: If it does not fit the rest of the budget; nothing is spent.
+        """
+        cost = self.budget.cost(event)
+        with self._lock:
+            if not self.budget.admits(self._spent + cost):
+                raise BudgetError(
+                    "a fit that does not fit the account",
+                    because=f"{self._fits:,} charges before it have used the budget",
+                    instead="dp.learning.search(model, candidates, epsilon=1), which is charged once for all its fits",
+                )
+            self._spent, self._fits = self._spent + cost, self._fits + 1
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise UnsupportedError(
+            "a copy of an account in another process",
+            because="each copy could spend the whole budget",
+            instead="n_jobs=1, or session.release, whose ledger all processes share",
+        )

@@ -1,0 +1,46 @@
+"""Rows as codes of public features: what a learner computes contributions from, in blocks of whole people."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.learning.core.lattice import Integers
+
+Codes = NDArray[np.uint16]
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """A block of rows; all rows of a person are in one block, and stand together.
+
+    Attributes:
+        codes: The slot of each feature, one row for each row.
+        target: The number of the class of a row, or its target in steps.
+        starts: Where the rows of each person begin; None where each row is a person.
+    """
+
+    codes: Codes
+    target: Integers
+    starts: Integers | None = None
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def people(self) -> int:
+        """How many people the block has."""
+        return len(self.codes) if self.starts is None else len(self.starts)
+
+
+def group_people(codes: Codes, target: Integers, person: NDArray[np.int64] | None) -> EncodedRows:
+    """A block whose rows are sorted by person, so that the rows of a person stand together."""
+    if person is None:
+        return EncodedRows(codes, target)
+    order = np.argsort(person, kind="stable")
+    sorted_ids = person[order]
+    is_first = np.ones(len(order), dtype=np.bool_)
+    is_first[1:] = sorted_ids[1:] != sorted_ids[:-1]
+    starts = np.flatnonzero(is_first)
+    alone = len(starts) == len(order)
+    return EncodedRows(codes[order], target[order], None if alone else starts.astype(np.int64))

@@ -1,0 +1,156 @@
+"""Sums over people of clipped integer vectors: the only way by which a model meets rows.
+
+Definition
+    A row contributes integers to a few places of a vector, by a public rule that reads this row and the public model.
+    The vectors of a person's rows are added, then scaled to an L2 norm of at most `clip` (each coordinate multiplied by
+    clip/norm and rounded towards zero), and people are added.
+
+Guarantee
+    Adding or removing one person moves the sum by at most `clip` in L2 norm, whatever number of rows the person has;
+    replacing one by at most 2 clip. Proof: docs/proofs/learning/core/sums.md.
+
+Exactness
+    64-bit integers throughout. A person's norm is rounded up to a whole number before the division, so rounding never
+    raises a norm. Magnitudes are refused before data is read where a sum could leave 64 bits.
+
+Not covered
+    Noise, which `discreet.learning.core.training` adds.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from discreet.learning.core.lattice import Integers
+from discreet.learning.core.rows import EncodedRows
+
+LARGEST_CLIP = 1 << 28
+LARGEST_VALUE = 1 << 31
+MOST_ROWS = 1 << 20
+"""Rows of a person that count; further ones are left out, so that sums of a person stay in 64 bits."""
+
+
+class Contributions(NamedTuple):
+    """What rows add: `values[i, j]` to the place `places[i, j]` of the vector."""
+
+    places: Integers
+    values: Integers
+
+
+class Step(Protocol):
+    """One sum that a learner asks for: public, and a rule for each row alone."""
+
+    @property
+    def length(self) -> int:
+        """Number of places of the vector."""
+
+    @property
+    def clip(self) -> int:
+        """The largest L2 norm of a person's vector."""
+
+    @property
+    def has_distinct_places(self) -> bool:
+        """Whether no row names a place twice, whatever it holds; it saves work alone."""
+
+    def contributions(self, rows: EncodedRows) -> Contributions:
+        """What each row adds, from this row and the public model alone."""
+
+
+def people_sum(step: Step, blocks: Iterable[EncodedRows]) -> Integers:
+    """The exact sum over all people of their clipped vectors."""
+    if not 1 <= step.clip <= LARGEST_CLIP:
+        raise ValueError("a clip outside 1 to 2^28")
+    total = np.zeros(step.length, dtype=np.int64)
+    for block in blocks:
+        if len(block):
+            total += _block_sum(step, block)
+    return total
+
+
+def _block_sum(step: Step, block: EncodedRows) -> Integers:
+    places, values = step.contributions(block)
+    values = np.clip(values, -LARGEST_VALUE, LARGEST_VALUE)
+    if block.starts is None and (values.shape[1] == 1 or step.has_distinct_places):
+        return _add(places.ravel(), _clip_rows(values, step.clip).ravel(), step.length)
+    starts = np.arange(len(block), dtype=np.int64) if block.starts is None else block.starts
+    sizes = np.diff(starts, append=len(block))
+    person = np.repeat(np.arange(len(starts)), sizes)
+    if sizes.max(initial=0) > MOST_ROWS:
+        counts = np.arange(len(block)) - starts[person] < MOST_ROWS
+        places, values, person = places[counts], values[counts], person[counts]
+    owners = np.repeat(person, values.shape[1])
+    owners, spots, amounts = _merge(owners, places.ravel(), values.ravel(), step.length)
+    return _add(spots, _clip_people(owners, amounts, len(starts), step.clip), step.length)
+
+
+def _clip_rows(values: Integers, clip: int) -> Integers:
+    """The vectors of people who have one row each, clipped."""
+    cut = np.clip(values, -clip, clip)
+    if cut.shape[1] == 1:
+        return cut
+    if cut.shape[1] > (1 << 62) // (clip * clip):
+        owners = np.repeat(np.arange(len(cut)), cut.shape[1])
+        return _clip_people(owners, cut.ravel(), len(cut), clip).reshape(cut.shape)
+    norms = _root_up(np.einsum("ij,ij->i", cut, cut))
+    over = norms > clip
+    if over.any():
+        cut[over] = np.sign(cut[over]) * (np.abs(cut[over]) * clip // norms[over, None])
+    return cut
+
+
+def _merge(owners: Integers, spots: Integers, amounts: Integers, length: int) -> tuple[Integers, Integers, Integers]:
+    """One entry for each person and place."""
+    keys = owners * length + spots
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    firsts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    merged = np.add.reduceat(amounts[order], firsts)
+    return ordered[firsts] // length, ordered[firsts] % length, merged
+
+
+def _clip_people(owners: Integers, amounts: Integers, people: int, clip: int) -> Integers:
+    """The entries of each person, scaled to a norm of at most the clip.
+
+    A coordinate beyond the clip is cut to it first: then squares fit 64 bits, and the norm after that is that of a
+    vector which is shorter than the person's own, so the guarantee holds.
+    """
+    cut = np.clip(amounts, -clip, clip)
+    norms = _norms(owners, cut, people, clip)
+    over = norms[owners] > clip
+    if not over.any():
+        return cut
+    scaled = np.abs(cut) * clip // np.maximum(norms[owners], 1)
+    return np.where(over, np.sign(cut) * scaled, cut)
+
+
+def _norms(owners: Integers, cut: Integers, people: int, clip: int) -> Integers:
+    """The L2 norm of each person's vector, rounded up to a whole number.
+
+    The squares of those few people whose sum could leave 64 bits are added as Python integers.
+    """
+    entries = np.bincount(owners, minlength=people)
+    squares = np.zeros(people, dtype=np.int64)
+    safe = entries[owners] <= max(1, (1 << 62) // (clip * clip))
+    np.add.at(squares, owners[safe], cut[safe] ** 2)
+    norms = _root_up(squares)
+    for person in np.unique(owners[~safe]).tolist():
+        exact = sum(int(value) ** 2 for value in cut[owners == person])
+        root = math.isqrt(exact)
+        norms[person] = root + (root * root < exact)
+    return norms
+
+
+def _root_up(squares: Integers) -> Integers:
+    """Square roots, rounded up; floats propose and integers decide."""
+    roots: Integers = np.sqrt(squares.astype(np.float64)).astype(np.int64)
+    roots -= (roots * roots > squares).astype(np.int64)
+    roots += ((roots + 1) * (roots + 1) <= squares).astype(np.int64)
+    return roots + (roots * roots < squares)
+
+
+def _add(spots: Integers, amounts: Integers, length: int) -> Integers:
+    total = np.zeros(length, dtype=np.int64)
+    np.add.at(total, spots, amounts)
+    return total
