@@ -16,6 +16,9 @@ Exactness
 
 Not covered
     Accuracy: a probability is within 2^-10 of the exact one.
+
+References
+    Mironov, On Significance of the Least Significant Bits for Differential Privacy, CCS 2012 (what floats reveal).
 """
 
 from typing import Any

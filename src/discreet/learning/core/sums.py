@@ -15,6 +15,10 @@ Exactness
 
 Not covered
     Noise, which `discreet.learning.core.training` adds.
+
+References
+    Abadi and others, Deep Learning with Differential Privacy, CCS 2016 (clipping); McMahan and others, Learning
+    Differentially Private Recurrent Language Models, ICLR 2018 (clipping for each person).
 """
 
 import math

@@ -15,6 +15,10 @@ Exactness
 
 Not covered
     The time that training takes, which depends on the number of rows.
+
+References
+    Bun and Steinke, Concentrated Differential Privacy, TCC 2016, Lemma 1.7 (composition).
+    Song, Chaudhuri and Sarwate, Stochastic Gradient Descent with Differentially Private Updates, GlobalSIP 2013.
 """
 
 from collections.abc import Sequence

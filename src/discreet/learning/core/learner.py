@@ -1,0 +1,33 @@
+"""The contract of a learner: public facts, a schedule made from them alone, and training on noisy sums."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from discreet.learning.core.lattice import Integers
+from discreet.learning.core.rows import Codes
+from discreet.learning.core.training import NoisySums, Schedule
+
+
+class PublicModel(ABC):
+    """What training makes of noisy sums: it holds nothing that was not released."""
+
+    @abstractmethod
+    def scores(self, codes: Codes) -> Integers:
+        """Scores in steps: one column for a binary class or a number, one for each class else."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The model as plain data."""
+
+
+class Learner(ABC):
+    """An algorithm with all its public parameters: features, classes, declared size, privacy cost."""
+
+    @property
+    @abstractmethod
+    def schedule(self) -> Schedule:
+        """Every sum that training will ask for, from public facts alone."""
+
+    @abstractmethod
+    def train(self, sums: NoisySums) -> PublicModel:
+        """The model, from noisy sums alone."""
