@@ -10,19 +10,19 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet.learning.core.account import Account
-    from discreet.learning.core.features import Feature, categories, edges, linear_bins, log_bins
+    from discreet.learning.core.account import BudgetAccount
+    from discreet.learning.core.features import DeclaredFeature, categories, edges, linear_bins, log_bins
 
 _HOMES = {
-    "Account": "core.account",
-    "Feature": "core.features",
+    "BudgetAccount": "core.account",
+    "DeclaredFeature": "core.features",
     "categories": "core.features",
     "edges": "core.features",
     "linear_bins": "core.features",
     "log_bins": "core.features",
 }
 
-__all__ = ["Account", "Feature", "categories", "edges", "linear_bins", "log_bins"]
+__all__ = ["BudgetAccount", "DeclaredFeature", "categories", "edges", "linear_bins", "log_bins"]
 
 
 def __getattr__(name: str) -> object:

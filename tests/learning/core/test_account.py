@@ -9,7 +9,7 @@ import discreet as dp
 
 
 def account():
-    return dp.learning.Account(dp.Budget(epsilon=1, delta=1e-5))
+    return dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))
 
 
 def test_charges_add_up_until_the_budget_is_spent():
@@ -36,4 +36,4 @@ def test_an_account_does_not_leave_its_process():
 
 def test_an_account_of_something_else_is_refused():
     with pytest.raises(dp.errors.ParameterError):
-        dp.learning.Account(1)
+        dp.learning.BudgetAccount(1)

@@ -10,7 +10,7 @@ from discreet.errors import BudgetError, ParameterError, UnsupportedError, publi
 
 
 @public_class
-class Account:
+class BudgetAccount:
     """Live account of a privacy budget, which estimators and all their clones share.
 
     It lives in this process. A session keeps its budget in a ledger, which survives: prefer `session.release`.
@@ -23,7 +23,7 @@ class Account:
 
     Example:
         >>> import discreet as dp
-        >>> account = dp.learning.Account(dp.Budget(epsilon=1, delta=1e-5))
+        >>> account = dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))
         >>> account.fits
         0
     """
@@ -34,7 +34,7 @@ class Account:
             raise ParameterError(
                 f"an account of a {type(budget).__name__}",
                 because="an account holds a privacy budget",
-                instead="dp.learning.Account(dp.Budget(epsilon=1, delta=1e-5))",
+                instead="dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))",
             )
         self.budget = budget
         self._spent: Cost = NOTHING

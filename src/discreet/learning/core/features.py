@@ -25,7 +25,7 @@ Category = str | int | bool
 
 @public_class
 @dataclass(frozen=True)
-class Feature:
+class DeclaredFeature:
     """Public declaration of a column: its inner edges, or its categories. `linear_bins` and others make it.
 
     Attributes:
@@ -105,11 +105,11 @@ class Feature:
         return {"kind": self.kind, "inner_edges": list(self.inner_edges)}
 
 
-def feature_from_json(data: Mapping[str, Any]) -> Feature:
+def feature_from_json(data: Mapping[str, Any]) -> DeclaredFeature:
     """The declaration that `to_json` wrote."""
     if data["kind"] == "categories":
         return categories(data["values"])
-    return Feature("bins", inner_edges=_increasing(data["inner_edges"]))
+    return DeclaredFeature("bins", inner_edges=_increasing(data["inner_edges"]))
 
 
 def _as_text(cells: pa.Array) -> pa.Array:
@@ -125,7 +125,7 @@ def _as_text(cells: pa.Array) -> pa.Array:
 
 
 @short_traceback
-def linear_bins(low: float, high: float, count: int = 32) -> Feature:
+def linear_bins(low: float, high: float, count: int = 32) -> DeclaredFeature:
     """Bins of equal width between public bounds; values outside count as the nearest bound.
 
     Args:
@@ -145,11 +145,11 @@ def linear_bins(low: float, high: float, count: int = 32) -> Feature:
         33
     """
     least, most, number = _bounds(low, high, count)
-    return Feature("bins", inner_edges=_increasing(np.linspace(least, most, number + 1)[1:-1].tolist()))
+    return DeclaredFeature("bins", inner_edges=_increasing(np.linspace(least, most, number + 1)[1:-1].tolist()))
 
 
 @short_traceback
-def log_bins(low: float, high: float, count: int = 32) -> Feature:
+def log_bins(low: float, high: float, count: int = 32) -> DeclaredFeature:
     """Bins whose width grows with the distance from the lower bound, for amounts such as incomes.
 
     Args:
@@ -170,11 +170,11 @@ def log_bins(low: float, high: float, count: int = 32) -> Feature:
     """
     least, most, number = _bounds(low, high, count)
     places = np.expm1(np.linspace(0.0, math.log1p(most - least), number + 1))[1:-1]
-    return Feature("bins", inner_edges=_increasing((least + places).tolist()))
+    return DeclaredFeature("bins", inner_edges=_increasing((least + places).tolist()))
 
 
 @short_traceback
-def edges(inner: Sequence[float]) -> Feature:
+def edges(inner: Sequence[float]) -> DeclaredFeature:
     """Bins between public edges; the first and the last bin have no outer edge.
 
     Args:
@@ -191,11 +191,11 @@ def edges(inner: Sequence[float]) -> Feature:
         >>> dp.learning.edges([18, 65]).labels()[2]
         '18 to 65'
     """
-    return Feature("bins", inner_edges=_increasing(inner))
+    return DeclaredFeature("bins", inner_edges=_increasing(inner))
 
 
 @short_traceback
-def categories(values: Iterable[Category]) -> Feature:
+def categories(values: Iterable[Category]) -> DeclaredFeature:
     """Public categories, each with a slot of its own; any other value counts as missing.
 
     Args:
@@ -225,7 +225,7 @@ def categories(values: Iterable[Category]) -> Feature:
             because="each category has a slot of its own",
             instead='dp.learning.categories(["female", "male"])',
         )
-    return Feature("categories", values=given)
+    return DeclaredFeature("categories", values=given)
 
 
 def _bounds(low: float, high: float, count: int) -> tuple[float, float, int]:

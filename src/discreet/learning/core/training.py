@@ -35,7 +35,7 @@ from discreet.learning.core.sums import Step, people_sum
 from discreet.mechanisms import Gaussian
 
 
-class People(Protocol):
+class SumsOfPeople(Protocol):
     """The people of a dataset: all that is ever asked of them is a sum of clipped vectors."""
 
     def sum(self, step: Step) -> Integers:
@@ -87,7 +87,7 @@ def planned_sum(clip: int, length: int, rho: Fraction, *, replace_one: bool = Fa
 class NoisySums:
     """What a learner receives: the sums of its schedule with noise, in order."""
 
-    def __init__(self, people: People, schedule: Schedule) -> None:
+    def __init__(self, people: SumsOfPeople, schedule: Schedule) -> None:
         self._people, self._schedule, self._next = people, schedule, 0
 
     @property
