@@ -9,6 +9,7 @@ from discreet import events
 rates = st.fractions(min_value=0, max_value=100, max_denominator=10**6)
 scales = st.fractions(min_value=Fraction(1, 1000), max_value=10**6, max_denominator=10**6)
 small = st.fractions(min_value=0, max_value=1, max_denominator=10**9)
+shares = st.fractions(min_value=Fraction(1, 10**6), max_value=1, max_denominator=10**6)
 
 simple = st.one_of(
     st.builds(events.PureEvent, rates),
@@ -20,6 +21,7 @@ simple = st.one_of(
     st.builds(events.LaplaceEvent, scales, rates),
     st.builds(events.GaussianEvent, scales, rates),
     st.builds(events.DiscreteGaussianEvent, scales, rates, st.integers(1, 50)),
+    st.builds(events.SampledGaussianEvent, shares, scales, rates),
 )
 nested = st.recursive(
     simple,

@@ -279,3 +279,31 @@ def test_what_is_not_known_is_refused():
         pld.epsilon(object(), 1e-6)
     with pytest.raises(ParameterError):
         pld.delta(events.PureEvent(1), 0)
+
+
+@pytest.mark.parametrize(("rate", "sigma", "count"), [(0.01, 1, 1_000), (0.1, 2, 200), (0.5, 10, 100)])
+def test_a_sampled_sum_has_the_loss_of_continuous_noise(rate, sigma, count):
+    fine = events.SampledGaussianEvent(rate, sigma**2 * 10**12, 10**12)
+    pair = distributions.from_gaussian_mechanism(sigma, 1, sampling_prob=float(rate))
+    composed = pair.self_compose(count).get_epsilon_for_delta(1e-5)
+    found = pld.epsilon(events.RepeatedEvent(fine, count), 1e-5)
+    assert found == pytest.approx(composed, rel=2e-3)
+    assert found <= renyi.conversion(events.RepeatedEvent(fine, count), 1e-5).epsilon
+
+
+@pytest.mark.parametrize(("rate", "sigma", "shift"), [(0.01, 100, 100), (0.2, 60, 120), (0.5, 300, 30)])
+def test_the_loss_of_a_sampled_sum_is_at_least_that_of_discrete_noise(rate, sigma, shift):
+    event = events.SampledGaussianEvent(rate, sigma**2, shift**2)
+    values = np.arange(-60 * sigma, 60 * sigma + 1, dtype=np.float64)
+    here = np.exp(-(values**2) / (2 * sigma**2))
+    here /= here.sum()
+    mixed = (1 - float(rate)) * here + float(rate) * here * np.exp(shift * (2 * values - shift) / (2 * sigma**2))
+    for reached in (0.01, 0.1, 0.5):
+        added = np.maximum(mixed - math.exp(reached) * here, 0).sum()
+        removed = np.maximum(here - math.exp(reached) * mixed, 0).sum()
+        assert max(added, removed) <= pld.delta(event, reached) <= 1.1 * max(added, removed) + 1e-9
+
+
+def test_a_sampled_sum_of_coarse_noise_counts_by_its_rho():
+    coarse = events.SampledGaussianEvent(0.1, 80, 1)
+    assert pld.epsilon(coarse, 1e-5) == pld.epsilon(events.ConcentratedEvent(Fraction(1, 160)), 1e-5)

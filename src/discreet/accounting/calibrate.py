@@ -140,6 +140,8 @@ def with_more_noise(event: events.Event, factor: Fraction) -> events.Event:
             return events.DiscreteGaussianEvent(variance * factor**2, squared, dimension)
         case events.GaussianEvent(variance, squared):
             return events.GaussianEvent(variance * factor**2, squared)
+        case events.SampledGaussianEvent(rate, variance, squared):
+            return events.SampledGaussianEvent(rate, variance * factor**2, squared)
         case (
             events.PureEvent()
             | events.BoundedRangeEvent()

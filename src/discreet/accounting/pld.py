@@ -10,6 +10,10 @@ Definition
         discrete Gaussian   noise at 0 and at the most whole steps that the sensitivity allows, where one unit moves
                             one coordinate; the same at one step, several times, where the squared sensitivity is below
                             4; else, and for sigma above 200,000, the pair that dominates everything of that rho
+        sampled Gaussian    (1 - q) N(0, 1) + q N(m, 1) and N(0, 1), and the same exchanged, m^2 = s^2/(sigma^2 - 40):
+                            discrete noise is a post-processing of continuous noise of 40 less variance, but for a
+                            factor within 1 +- 10^-300 (docs/proofs/accounting/sampled_gaussian.md); the pair of its rho
+                            where sigma^2 is at most 80
         epsilon, delta      randomized response, with probability delta lost
         bounded range       losses between -epsilon and epsilon with density proportional to e^(loss/2), which is tight
                             for one event; or the pair of its rho, which is tighter for many; whichever says less.
@@ -62,6 +66,7 @@ _WIDEST_SIGMA = 200_000
 _LARGEST_SHIFT = 10**6
 _SQUARE_OF_TWO_STEPS = 4
 _SEVERAL = 2
+_ROUNDING_VARIANCE = 40
 _BY_RHO = (events.BoundedRangeEvent, events.ApproximateConcentratedEvent)
 _TAIL = 11.6
 _LOST_TAIL = 1e-29
@@ -164,11 +169,14 @@ def _parts(event: events.Event) -> Counter[events.Event]:
                 ratio += count * squared / variance
             case events.ConcentratedEvent(one_rho, one_delta):
                 rho, own = rho + count * one_rho, own + count * one_delta
-            case events.DiscreteGaussianEvent() if _is_beyond_a_sum(leaf):
+            case events.DiscreteGaussianEvent() | events.SampledGaussianEvent() if _is_beyond_a_sum(leaf):
                 rho += count * price(leaf).rho
             case events.DiscreteGaussianEvent(variance, squared, dimension) if dimension > 1:
                 steps = min(max(1, math.floor(squared)), dimension)
                 counted[events.DiscreteGaussianEvent(variance, Fraction(1))] += count * steps
+            case events.SampledGaussianEvent(rate, variance, squared):
+                continuous = squared / (variance - _ROUNDING_VARIANCE)
+                counted[events.SampledGaussianEvent(rate, Fraction(1), continuous)] += count
             case _:
                 counted[leaf] += count
     if ratio:
@@ -178,7 +186,9 @@ def _parts(event: events.Event) -> Counter[events.Event]:
     return counted
 
 
-def _is_beyond_a_sum(event: events.DiscreteGaussianEvent) -> bool:
+def _is_beyond_a_sum(event: events.DiscreteGaussianEvent | events.SampledGaussianEvent) -> bool:
+    if isinstance(event, events.SampledGaussianEvent):
+        return event.variance <= 2 * _ROUNDING_VARIANCE
     moves_by_steps = event.dimension == 1 or event.squared_sensitivity < _SQUARE_OF_TWO_STEPS
     return not moves_by_steps or event.variance > _WIDEST_SIGMA**2
 
@@ -205,7 +215,9 @@ def _reach(parts: Counter[events.Event]) -> float:
     bounded = [(_spread(part), count) for part, count in parts.items() if price(part).epsilon is not None]
     unbounded = [(_spread(part), count) for part, count in parts.items() if price(part).epsilon is None]
     sum_of_bounded = sum(count * spread for spread, count in bounded)
-    return min(sum_of_bounded, _normal_reach(bounded)) + _normal_reach(unbounded)
+    sampled = [math.sqrt(2 * float(price(part).rho)) for part in parts if isinstance(part, events.SampledGaussianEvent)]
+    one_sample = _normal_reach([(max(sampled, default=0.0), 1)])
+    return min(sum_of_bounded, _normal_reach(bounded)) + max(_normal_reach(unbounded), one_sample)
 
 
 def _normal_reach(spreads: list[tuple[float, int]]) -> float:
@@ -216,7 +228,7 @@ def _normal_reach(spreads: list[tuple[float, int]]) -> float:
 def _spread(part: events.Event) -> float:
     """About the standard deviation of the loss."""
     spread = float(price(part).epsilon or 0) or math.sqrt(2 * float(price(part).rho))
-    return spread or 1.0
+    return (spread or 1.0) * (float(part.rate) if isinstance(part, events.SampledGaussianEvent) else 1.0)
 
 
 def _distribution(part: events.Event, step: float) -> Any:
@@ -224,6 +236,13 @@ def _distribution(part: events.Event, step: float) -> Any:
         case events.GaussianEvent(_, squared):
             return distributions.from_gaussian_mechanism(
                 1.0, sqrt_double_up(squared), value_discretization_interval=step
+            )
+        case events.SampledGaussianEvent(share, _, squared):
+            return distributions.from_gaussian_mechanism(
+                1.0,
+                sqrt_double_up(squared),
+                value_discretization_interval=step,
+                sampling_prob=min(1.0, double_up(share)),
             )
         case events.LaplaceEvent(scale, sensitivity):
             rate = double_up(sensitivity / scale)

@@ -11,7 +11,8 @@ Guarantee
 Exactness
     Rational in, rational out; nothing is rounded here.
 Not covered
-    Subsampled events: no event of discreet claims amplification.
+    Amplification by sampling in rho: a sampled sum has the rho of the same sum without sampling, and less only at one
+    order (accounting.renyi).
 References
     Bun and Steinke, Concentrated Differential Privacy, TCC 2016, Propositions 1.4, 1.6 and Lemma 8.8.
     Canonne, Kamath and Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020, Theorem 4.
@@ -60,6 +61,8 @@ def price(event: events.Event) -> EventCost:
         case events.DiscreteLaplaceEvent(scale, sensitivity) | events.LaplaceEvent(scale, sensitivity):
             return EventCost(sensitivity / scale, pure_rho(sensitivity / scale), Fraction(0))
         case events.DiscreteGaussianEvent(variance, squared, _) | events.GaussianEvent(variance, squared):
+            return EventCost(None, squared / (2 * variance), Fraction(0))
+        case events.SampledGaussianEvent(_, variance, squared):
             return EventCost(None, squared / (2 * variance), Fraction(0))
         case events.ConcentratedEvent(rho, delta):
             return EventCost(None, rho, delta)

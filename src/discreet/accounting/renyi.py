@@ -10,6 +10,7 @@ Definition
         bounded range epsilon         ln z + ln((1 - e^(-alpha e))/(alpha (1 - e^-e)))/(alpha-1), reached by a coin;
                                       z = (alpha-1) (1 - e^(-alpha e))/(alpha e^-e (1 - e^(-(alpha-1) e)))
         rho-zCDP                      alpha rho
+        sampled Gaussian              accounting.sampled_gaussian
 Guarantee
     Divergences of one order add for events fixed in advance, and for events chosen as one goes if the order was fixed
     in advance, as that of a privacy budget is. Any order converts: the tight conversion is that of Canonne, Kamath and
@@ -35,6 +36,7 @@ from typing import NamedTuple
 from discreet import events
 from discreet.accounting.concentrated import delta_left
 from discreet.accounting.prices import price, total
+from discreet.accounting.sampled_gaussian import divergence as sampled_gaussian
 from discreet.errors import AccountingError, ParameterError, short_traceback
 from discreet.exact.numbers import Number, probability, rational
 from discreet.exact.rounding import brief_up, exp_down, exp_up, log_up
@@ -185,6 +187,8 @@ def _simple(event: events.Event, alpha: Fraction) -> Fraction:
             return alpha * squared / (2 * variance)
         case events.ConcentratedEvent(rho, _) | events.ApproximateConcentratedEvent(_, _, rho):
             return alpha * rho
+        case events.SampledGaussianEvent():
+            return sampled_gaussian(event, alpha)
     raise events.no_event(event)
 
 

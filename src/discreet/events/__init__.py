@@ -6,20 +6,23 @@ number is a rational, and no event can be written whose privacy cost would be ne
 answer, vector answers included.
 """
 
-from discreet.events.text import canonical, from_canonical, from_json, to_json
-from discreet.events.vocabulary import (
+from discreet.events.simple import (
     ApproximateConcentratedEvent,
     ApproximateEvent,
     BoundedRangeEvent,
-    ComposedEvent,
     ConcentratedEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
-    Event,
     GaussianEvent,
-    HasEvent,
     LaplaceEvent,
     PureEvent,
+    SampledGaussianEvent,
+)
+from discreet.events.text import canonical, from_canonical, from_json, to_json
+from discreet.events.vocabulary import (
+    ComposedEvent,
+    Event,
+    HasEvent,
     RepeatedEvent,
     compose,
     event_of,
@@ -43,6 +46,7 @@ __all__ = [
     "LaplaceEvent",
     "PureEvent",
     "RepeatedEvent",
+    "SampledGaussianEvent",
     "canonical",
     "compose",
     "event_of",

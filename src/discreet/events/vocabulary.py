@@ -1,212 +1,26 @@
 """The vocabulary of events, and what they are made of."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from discreet.errors import AccountingError, ParameterError, public_class, short_traceback
-from discreet.exact.numbers import positive, rational, whole
-
-
-@public_class
-@dataclass(frozen=True)
-class PureEvent:
-    """Any epsilon-differentially private mechanism.
-
-    Args:
-        epsilon: The epsilon, at least 0.
-
-    Example:
-        >>> import discreet as dp
-        >>> dp.events.PureEvent(0.5)
-        PureEvent(epsilon=Fraction(1, 2))
-    """
-
-    epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        _read(self, "epsilon", _not_negative)
-
-
-@public_class
-@dataclass(frozen=True)
-class BoundedRangeEvent:
-    """Mechanism of epsilon-bounded range, such as the exponential mechanism.
-
-    Args:
-        epsilon: Length of the interval of its privacy losses.
-
-    Example:
-        >>> import discreet as dp
-        >>> event = dp.events.BoundedRangeEvent(0.5)
-    """
-
-    epsilon: Fraction
-
-    def __post_init__(self) -> None:
-        _read(self, "epsilon", _not_negative)
-
-
-@public_class
-@dataclass(frozen=True)
-class ApproximateEvent:
-    """Any (epsilon, delta)-differentially private mechanism.
-
-    Args:
-        epsilon: The epsilon, at least 0.
-        delta: The delta, from 0 to 1.
-
-    Example:
-        >>> import discreet as dp
-        >>> event = dp.events.ApproximateEvent(0.5, 1e-9)
-    """
-
-    epsilon: Fraction
-    delta: Fraction
-
-    def __post_init__(self) -> None:
-        _read(self, "epsilon", _not_negative)
-        _read(self, "delta", _at_most_one)
-
-
-@public_class
-@dataclass(frozen=True)
-class ApproximateConcentratedEvent:
-    """Mechanism that is (epsilon, delta)-differentially private and also rho-zCDP, such as a batch fixed in advance.
-
-    Args:
-        epsilon: The epsilon, at least 0.
-        delta: The delta, from 0 to 1.
-        rho: The rho, at least 0; it holds without the delta.
-
-    Example:
-        >>> import discreet as dp
-        >>> event = dp.events.ApproximateConcentratedEvent(0.5, 1e-9, 0.01)
-    """
-
-    epsilon: Fraction
-    delta: Fraction
-    rho: Fraction
-
-    def __post_init__(self) -> None:
-        _read(self, "epsilon", _not_negative)
-        _read(self, "delta", _at_most_one)
-        _read(self, "rho", _not_negative)
-
-
-@public_class
-@dataclass(frozen=True)
-class ConcentratedEvent:
-    """Any delta-approximately rho-zCDP mechanism.
-
-    Args:
-        rho: The rho, at least 0.
-        delta: The delta, from 0 to 1. Default 0.
-
-    Example:
-        >>> import discreet as dp
-        >>> event = dp.events.ConcentratedEvent(0.01)
-    """
-
-    rho: Fraction
-    delta: Fraction = Fraction(0)
-
-    def __post_init__(self) -> None:
-        _read(self, "rho", _not_negative)
-        _read(self, "delta", _at_most_one)
-
-
-@public_class
-@dataclass(frozen=True)
-class DiscreteLaplaceEvent:
-    """Integers with independent discrete Laplace noise: P[y] proportional to exp(-|y|/scale).
-
-    Args:
-        scale: The scale.
-        sensitivity: The L1 sensitivity.
-
-    Example:
-        >>> import discreet as dp
-        >>> event = dp.events.DiscreteLaplaceEvent(10, 1)
-    """
-
-    scale: Fraction
-    sensitivity: Fraction
-
-    def __post_init__(self) -> None:
-        _read(self, "scale", positive)
-        _read(self, "sensitivity", _not_negative)
-
-
-@public_class
-@dataclass(frozen=True)
-class DiscreteGaussianEvent:
-    """Integers with independent discrete Gaussian noise: P[y] proportional to exp(-y^2/(2 variance)).
-
-    Args:
-        variance: The square of sigma.
-        squared_sensitivity: Square of the L2 sensitivity.
-        dimension: Number of coordinates that one unit changes. Default 1.
-
-    Example:
-        >>> import discreet as dp
-        >>> event = dp.events.DiscreteGaussianEvent(100, 1)
-    """
-
-    variance: Fraction
-    squared_sensitivity: Fraction
-    dimension: int = 1
-
-    def __post_init__(self) -> None:
-        _read(self, "variance", positive)
-        _read(self, "squared_sensitivity", _not_negative)
-        _read(self, "dimension", whole)
-
-
-@public_class
-@dataclass(frozen=True)
-class LaplaceEvent:
-    """Continuous Laplace noise, for study: discreet does not draw it.
-
-    Args:
-        scale: The scale.
-        sensitivity: The L1 sensitivity.
-
-    Example:
-        >>> import discreet as dp
-        >>> event = dp.events.LaplaceEvent(10, 1)
-    """
-
-    scale: Fraction
-    sensitivity: Fraction
-
-    def __post_init__(self) -> None:
-        _read(self, "scale", positive)
-        _read(self, "sensitivity", _not_negative)
-
-
-@public_class
-@dataclass(frozen=True)
-class GaussianEvent:
-    """Continuous Gaussian noise, for study: discreet does not draw it.
-
-    Args:
-        variance: The variance.
-        squared_sensitivity: Square of the L2 sensitivity.
-
-    Example:
-        >>> import discreet as dp
-        >>> event = dp.events.GaussianEvent(100, 1)
-    """
-
-    variance: Fraction
-    squared_sensitivity: Fraction
-
-    def __post_init__(self) -> None:
-        _read(self, "variance", positive)
-        _read(self, "squared_sensitivity", _not_negative)
+from discreet.errors import AccountingError, public_class, short_traceback
+from discreet.events.simple import (
+    ApproximateConcentratedEvent,
+    ApproximateEvent,
+    BoundedRangeEvent,
+    ConcentratedEvent,
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    PureEvent,
+    SampledGaussianEvent,
+    read_field,
+)
+from discreet.exact.numbers import whole
 
 
 @public_class
@@ -246,7 +60,7 @@ class RepeatedEvent:
     count: int
 
     def __post_init__(self) -> None:
-        _read(self, "count", whole)
+        read_field(self, "count", whole)
 
 
 Event = (
@@ -259,6 +73,7 @@ Event = (
     | DiscreteGaussianEvent
     | LaplaceEvent
     | GaussianEvent
+    | SampledGaussianEvent
     | ComposedEvent
     | RepeatedEvent
 )
@@ -273,6 +88,7 @@ KINDS: dict[str, type] = {
     "DiscreteGaussianEvent": DiscreteGaussianEvent,
     "LaplaceEvent": LaplaceEvent,
     "GaussianEvent": GaussianEvent,
+    "SampledGaussianEvent": SampledGaussianEvent,
     "ComposedEvent": ComposedEvent,
     "RepeatedEvent": RepeatedEvent,
 }
@@ -435,29 +251,3 @@ def no_event(value: object) -> AccountingError:
 
 def _kind(value: object) -> str:
     return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
-
-
-def _read(event: object, name: str, reader: Callable[[object, str], object]) -> None:
-    object.__setattr__(event, name, reader(getattr(event, name), name))
-
-
-def _not_negative(value: object, name: str) -> Fraction:
-    number = rational(value, name)
-    if number < 0:
-        raise ParameterError(
-            f"{name} below zero",
-            because=f"{name} must be at least zero",
-            instead=f"{name}=0.1, or another number of at least zero",
-        )
-    return number
-
-
-def _at_most_one(value: object, name: str) -> Fraction:
-    number = _not_negative(value, name)
-    if number > 1:
-        raise ParameterError(
-            f"{name} above one",
-            because=f"{name} is a probability",
-            instead=f"{name}=1e-9, or another small probability",
-        )
-    return number

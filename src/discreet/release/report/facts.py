@@ -222,6 +222,9 @@ def _event_text(leaf: events.Event) -> str:
             return f"discrete Laplace noise, scale {shown(scale)}, L1 sensitivity {shown(sensitivity)}"
         case events.DiscreteGaussianEvent(variance, squared, _):
             return f"discrete Gaussian noise, variance {shown(variance)}, squared L2 sensitivity {shown(squared)}"
+        case events.SampledGaussianEvent(rate, variance, squared):
+            noise = f"variance {shown(variance)}, squared L2 sensitivity {shown(squared)}"
+            return f"discrete Gaussian noise on a Poisson sample of rate {shown_up(rate)}, {noise}"
         case events.PureEvent(epsilon):
             return f"a mechanism of epsilon {shown_up(epsilon)}"
         case events.BoundedRangeEvent(epsilon):
