@@ -32,8 +32,8 @@ from discreet.learning.core.rows import EncodedRows
 
 LARGEST_CLIP = 1 << 28
 LARGEST_VALUE = 1 << 31
-MOST_ROWS = 1 << 20
-"""Rows of a person that count; further ones are left out, so that sums of a person stay in 64 bits."""
+MOST_ENTRIES = 1 << 31
+"""Entries of one block: then the sums of a person stay in 64 bits, however many rows the person has."""
 
 
 class Contributions(NamedTuple):
@@ -75,15 +75,14 @@ def people_sum(step: Step, blocks: Iterable[EncodedRows]) -> Integers:
 
 def _block_sum(step: Step, block: EncodedRows) -> Integers:
     places, values = step.contributions(block)
+    if values.size > MOST_ENTRIES:
+        raise OverflowError("a block of rows that is too large")
     values = np.clip(values, -LARGEST_VALUE, LARGEST_VALUE)
     if block.starts is None and (values.shape[1] == 1 or step.has_distinct_places):
         return _add(places.ravel(), _clip_rows(values, step.clip).ravel(), step.length)
     starts = np.arange(len(block), dtype=np.int64) if block.starts is None else block.starts
     sizes = np.diff(starts, append=len(block))
     person = np.repeat(np.arange(len(starts)), sizes)
-    if sizes.max(initial=0) > MOST_ROWS:
-        counts = np.arange(len(block)) - starts[person] < MOST_ROWS
-        places, values, person = places[counts], values[counts], person[counts]
     owners = np.repeat(person, values.shape[1])
     owners, spots, amounts = _merge(owners, places.ravel(), values.ravel(), step.length)
     return _add(spots, _clip_people(owners, amounts, len(starts), step.clip), step.length)
