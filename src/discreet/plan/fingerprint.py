@@ -72,6 +72,7 @@ FORMS: Forms = {
     physical.CountUnits: Form("count of units", "CountUnits"),
     physical.CountValues: Form("count of values", "CountValues", "operand domain"),
     physical.SumSteps: Form("sum of steps", "SumSteps", "operand grid low high centre missing power", {"power": 1}),
+    physical.SumProducts: Form("sum of products", "SumProducts", "left right"),
     physical.NamedColumn: Form("named", "Named", "name read"),
     physical.Rows: Form("rows", "Rows", "table version columns within is_public"),
     physical.JoinedRows: Form("joined", "Joined", "left right on keeps_unmatched"),

@@ -150,7 +150,35 @@ class SumSteps:
     power: int = 1
 
 
-Integers = CountRows | CountUnits | CountValues | SumSteps
+@dataclass(frozen=True)
+class SumProducts:
+    """The sum over all rows of the product of two numbers of steps, each less its centre.
+
+    Both sides have a step for a missing operand, so that every row has a product.
+    """
+
+    left: SumSteps
+    right: SumSteps
+
+    @property
+    def sides(self) -> tuple[SumSteps, SumSteps]:
+        """Both numbers of steps."""
+        return self.left, self.right
+
+
+Integers = CountRows | CountUnits | CountValues | SumSteps | SumProducts
+
+
+def operands(measure: Integers) -> tuple[Term, ...]:
+    """The terms that a measure reads."""
+    match measure:
+        case SumProducts(left, right):
+            return left.operand, right.operand
+        case CountUnits() | CountRows(None):
+            return ()
+        case CountRows(Read() | Constant() | Apply() as operand) | CountValues(operand) | SumSteps(operand):
+            return (operand,)
+    raise TypeError(type(measure).__name__)
 
 
 @dataclass(frozen=True)

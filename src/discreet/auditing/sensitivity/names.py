@@ -17,6 +17,7 @@ from discreet.plan.physical import (
     Integers,
     Pushdown,
     Read,
+    SumProducts,
     SumSteps,
     Term,
 )
@@ -55,6 +56,8 @@ def _measure(measure: Integers) -> str:
             return f"values of {_columns(operand)}"
         case SumSteps(operand):
             return f"sum of {_columns(operand)}"
+        case SumProducts(left, right):
+            return f"sum of {_columns(left.operand)} times {_columns(right.operand)}"
 
 
 def _columns(term: Term | None) -> str:
@@ -69,11 +72,12 @@ def _constants(question: Pushdown) -> Iterator[tuple[str, Any]]:
                 yield read.column, row[number]
     for condition in (question.predicate, question.scan.within):
         yield from _compared_constants(condition)
-    for measure in question.measures:
-        operand: Term | None = getattr(measure, "operand", None)
+    parts = (part for m in question.measures for part in (m.sides if isinstance(m, SumProducts) else (m,)))
+    for part in parts:
+        operand: Term | None = getattr(part, "operand", None)
         yield from _compared_constants(operand)
         for read in _reads(operand):
-            for value in _ends(measure):
+            for value in _ends(part):
                 yield read.column, value
 
 

@@ -14,6 +14,7 @@ from discreet.plan.physical import (
     MissingUnits,
     Pushdown,
     Scan,
+    SumProducts,
     SumSteps,
     Term,
 )
@@ -21,6 +22,7 @@ from discreet.plan.physical import (
 ORDINAL = "discreet_key"
 WHOLE = "discreet_whole"
 GROUP = "discreet_group"
+NO_FACTORS: Mapping[SumSteps, str] = {}
 
 
 def aggregate_sql(
@@ -28,7 +30,9 @@ def aggregate_sql(
 ) -> str:
     """The table of integers: one row for each public key in order, zeros where a key has no rows."""
     tally = CountByUnit() if is_grouped_by_unit(question, dialect) else CountByRow()
-    parts = [measure(m, question.scan, dialect, stored or {}, tally) for m in question.measures]
+    factors = expressions.factors(question)
+    rows = _with_factors(rows, factors, stored or {}, dialect)
+    parts = [measure(m, question.scan, dialect, stored or {}, tally, factors) for m in question.measures]
     measures = [f"{part} AS m{i}" for i, part in enumerate(parts)]
     names = [f"m{i}" for i in range(len(measures))]
     where = "" if question.predicate is None else f" WHERE {expressions.term(question.predicate, dialect)}"
@@ -40,6 +44,15 @@ def aggregate_sql(
     if question.caps.max_groups is None and question.caps.max_rows_per_group is None:
         return _group_then_join(question, f"FROM {rows}{where}", keys, (measures, names), dialect, tally)
     return _join_then_bound_groups(question, f"FROM {rows}", keys, key, (measures, names), dialect)
+
+
+def _with_factors(rows: str, factors: Mapping[SumSteps, str], stored: Mapping[SumSteps, str], dialect: Dialect) -> str:
+    """The rows with the numbers that are multiplied, so that each of them is computed once for a row."""
+    if not factors:
+        return rows
+    columns = (f"{expressions.factor(node, stored, dialect)} AS {name}" for node, name in factors.items())
+    source = rows if rows.endswith(" AS rows") else f"{rows} AS rows"
+    return f"(SELECT rows.*, {', '.join(columns)} FROM {source}) AS rows"
 
 
 def _group_then_join(
@@ -99,9 +112,14 @@ def is_grouped_by_unit(question: Pushdown, dialect: Dialect) -> bool:
 
 
 def measure(
-    node: Integers, scan: Scan, dialect: Dialect, stored: Mapping[SumSteps, str], tally: CountByRow | None = None
+    node: Integers,
+    scan: Scan,
+    dialect: Dialect,
+    stored: Mapping[SumSteps, str],
+    tally: CountByRow | None = None,
+    factors: Mapping[SumSteps, str] = NO_FACTORS,
 ) -> str:
-    """One aggregate that is a whole number, for any cells."""
+    """One aggregate that is a whole number, for any cells; `factors` are columns of steps less their centre."""
     tally = tally or CountByRow()
     match node:
         case CountRows(None):
@@ -116,6 +134,13 @@ def measure(
                 ", ".join(expressions.literal(value, dialect) for value in domain),
             )
             return f"count(DISTINCT CASE WHEN {values} IN ({among}) THEN {values} END)"
+        case SumProducts():
+            sides = [factors.get(side) or expressions.factor(side, stored, dialect) for side in node.sides]
+            total = dialect.small_sum if expressions.is_small(node) else dialect.large_sum
+            return f"coalesce({tally.sum(total, f'({sides[0]} * {sides[1]})')}, 0)"
+        case SumSteps() if node in factors:
+            total = dialect.small_sum if expressions.is_small(SumProducts(node, node)) else dialect.large_sum
+            return f"coalesce({tally.sum(total, factors[node])}, 0)"
         case SumSteps():
             whole = stored.get(expressions.without_centre(node)) or expressions.stored_steps(
                 expressions.without_centre(node), dialect

@@ -11,7 +11,17 @@ from discreet.catalog.catalog import ColumnType
 from discreet.catalog.privacy_unit import Caps
 from discreet.engines.sql import expressions
 from discreet.engines.sql.dialect import Dialect, Reads, StorageType
-from discreet.plan.physical import CountRows, CountValues, MissingUnits, Pushdown, Read, Scan, SumSteps, reads_of
+from discreet.plan.physical import (
+    CountRows,
+    CountValues,
+    MissingUnits,
+    Pushdown,
+    Read,
+    Scan,
+    SumProducts,
+    SumSteps,
+    reads_of,
+)
 
 FIRST = "discreet_first"
 GROUP_RANK = "discreet_group_rank"
@@ -112,6 +122,9 @@ def _columns_needed(question: Pushdown, stored: Mapping[SumSteps, str]) -> Count
         match measure:
             case SumSteps() if expressions.without_centre(measure) not in stored:
                 terms.append(measure.operand)
+            case SumProducts():
+                missed = (side for side in measure.sides if expressions.without_centre(side) not in stored)
+                terms.extend(side.operand for side in missed)
             case CountRows(operand) if operand is not None and not expressions.stored_presence(operand, stored):
                 terms.append(operand)
             case CountValues(operand, _):

@@ -8,6 +8,7 @@ brought within `reading.LARGEST_REAL` first, and sums of numbers that small stay
 """
 
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -20,9 +21,11 @@ from discreet.plan.logical import Scalar
 from discreet.plan.physical import (
     Apply,
     Constant,
+    Integers,
     Operator,
     Pushdown,
     Read,
+    SumProducts,
     SumSteps,
     Term,
     case_parts,
@@ -31,6 +34,7 @@ from discreet.plan.physical import (
 LONGEST_TERM = 50_000
 SMALL_STEPS = 2**22
 STEPS = "discreet_steps"
+FACTOR = "discreet_factor"
 _COMPARISONS: Mapping[Operator, str] = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _LOGIC: Mapping[Operator, str] = {"and": "({0} AND {1})", "or": "({0} OR {1})", "not": "(NOT {0})"}
 _SUMS: Mapping[Operator, str] = {"add": "({0} + {1})", "subtract": "({0} - {1})"}
@@ -163,8 +167,13 @@ def _short(sql: str) -> str:
 
 def storable(question: Pushdown) -> dict[SumSteps, str]:
     """The steps that a query sums, each with the name of the column that may hold them."""
-    nodes = dict.fromkeys(without_centre(m) for m in question.measures if isinstance(m, SumSteps))
+    nodes = dict.fromkeys(without_centre(steps) for m in question.measures for steps in _sides(m))
     return {node: f"{STEPS}{i}" for i, node in enumerate(nodes)}
+
+
+def _sides(measure: Integers) -> tuple[SumSteps, ...]:
+    """The steps that a measure is made from."""
+    return measure.sides if isinstance(measure, SumProducts) else (measure,) if isinstance(measure, SumSteps) else ()
 
 
 def stored_presence(operand: Term, stored: Mapping[SumSteps, str]) -> str | None:
@@ -177,8 +186,23 @@ def without_centre(node: SumSteps) -> SumSteps:
     return replace(node, centre=0, power=1)
 
 
-def is_small(node: SumSteps) -> bool:
+def factors(question: Pushdown) -> dict[SumSteps, str]:
+    """The steps less their centre that a query multiplies, each with the name of a column for them."""
+    sides = (steps for m in question.measures if isinstance(m, SumProducts) for steps in m.sides)
+    return {node: f"{FACTOR}{i}" for i, node in enumerate(dict.fromkeys(sides))}
+
+
+def factor(node: SumSteps, stored: Mapping[SumSteps, str], dialect: Dialect) -> str:
+    """Steps less their centre: whole numbers, in the narrowest type that holds their products as well."""
+    whole = stored.get(without_centre(node)) or stored_steps(without_centre(node), dialect)
+    centred = f"({dialect.bigint.format(whole)} - {literal(node.centre, dialect)})"
+    return (dialect.small_step if is_small(SumProducts(node, node)) else dialect.large_step).format(centred)
+
+
+def is_small(node: SumSteps | SumProducts) -> bool:
     """Whether no table can make the sum of such steps leave 64 bits."""
+    if isinstance(node, SumProducts):
+        return math.prod(max(side.high - side.centre, side.centre - side.low) for side in node.sides) <= SMALL_STEPS
     if node.power == 1:
         return max(-node.low, node.high) <= SMALL_STEPS
     return int(max(node.high - node.centre, node.centre - node.low) ** node.power) <= SMALL_STEPS

@@ -15,12 +15,12 @@ def lower_query(
     also: tuple[physical.Term, ...] = (),
 ) -> physical.Pushdown:
     """The engine's query of a resolved chain: public keys, contribution bounds, measures, other columns read."""
-    terms = [*public.columns, *also, *(m.operand for m in measures if getattr(m, "operand", None) is not None)]  # type: ignore[union-attr]
+    terms = [*public.columns, *also, *(operand for measure in measures for operand in physical.operands(measure))]
     origin = scope.origin
     part = within(scope.table) if origin is None else None
     terms += [condition for condition in (scope.predicate, part) if condition is not None]
     unit = _unit(scope)
-    used = dict.fromkeys([*unit, *(read for term in terms for read in reads(term))])  # type: ignore[arg-type]
+    used = dict.fromkeys([*unit, *(read for term in terms for read in reads(term))])
     columns = tuple(sorted(used, key=lambda read: read.column))
     scan = physical.Scan(
         table=scope.name,

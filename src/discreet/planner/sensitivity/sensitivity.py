@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from discreet.catalog.privacy_unit import Caps, Neighbours
 from discreet.plan.fingerprint import FORMS, Form, Forms
-from discreet.plan.physical import CountRows, CountUnits, CountValues, Integers, SumSteps
+from discreet.plan.physical import CountRows, CountUnits, CountValues, Integers, SumProducts, SumSteps
 from discreet.planner.sensitivity.contribution_bounds import Spread, presence, spread
 
 
@@ -42,7 +42,7 @@ DRAWN_FORMS: Forms = {**FORMS, Offset: Form("offset", "Offset", "measure carrier
 
 def sensitivity(measure: Drawn, caps: Caps, groups: int, neighbours: Neighbours, parts: int = 1) -> Sensitivity:
     """The sensitivity of a measure over all public groups at once; of rows also where groups have several parts."""
-    if parts > 1 and not isinstance(measure, CountRows | SumSteps):
+    if parts > 1 and not isinstance(measure, CountRows | SumSteps | SumProducts):
         raise TypeError(f"{type(measure).__name__} over parts of groups")
     match measure:
         case CountRows():
@@ -53,6 +53,8 @@ def sensitivity(measure: Drawn, caps: Caps, groups: int, neighbours: Neighbours,
             return _vector_sensitivity(spread(_within(caps, len(domain)), groups), 1, 0, neighbours)
         case SumSteps():
             return _vector_sensitivity(spread(caps, groups, parts), *_reach(measure), neighbours)
+        case SumProducts():
+            return _vector_sensitivity(spread(caps, groups, parts), *_product_reach(measure), neighbours)
         case Offset():
             low, high = _worth(measure, spread(caps, groups).linf)
             up, down = max(0, high - measure.offset), max(0, measure.offset - low)
@@ -66,6 +68,14 @@ def _reach(total: SumSteps) -> tuple[int, int]:
     if total.power % 2:
         return up**total.power, down**total.power
     return max(up, down) ** total.power, 0
+
+
+def _product_reach(product: SumProducts) -> tuple[int, int]:
+    """SumProducts: the most that one row adds and takes away; the product of a number with itself only adds."""
+    ends = [(side.low - side.centre, side.high - side.centre) for side in product.sides]
+    corners = [one * other for one in ends[0] for other in ends[1]]
+    lowest = min(corners) if product.left != product.right else 0
+    return max(0, *corners), max(0, -lowest)
 
 
 def _worth(offset: Offset, height: int) -> tuple[int, int]:

@@ -1,0 +1,127 @@
+"""Sums of products as a plan, by public facts: lattices, integers, noise, refusals."""
+
+from fractions import Fraction
+
+import pytest
+
+import discreet as dp
+from discreet.accounting.prices import total
+from discreet.catalog.catalog import Catalog
+from discreet.catalog.privacy_unit import Neighbours
+from discreet.engines.backends.duckdb import DuckDB
+from discreet.engines.sql import aggregates
+from discreet.errors import ParameterError, TypeMismatchError, UnboundedError
+from discreet.plan.fingerprint import canonical
+from discreet.plan.logical import TableRef
+from discreet.plan.physical import CountRows, SumProducts, SumSteps
+from discreet.planner.queries.moments import (
+    LATTICE,
+    analyze_moments,
+    lattice_axis,
+    moments_sensitivity,
+    pairs_of,
+)
+
+LIMITS = {"x": (Fraction(0), Fraction(10)), "y": (Fraction(1), Fraction(3))}
+
+
+COLUMNS = {"id": "integer", "x": "real", "y": "integer", "ward": "text", "b": "boolean"}
+
+
+def planned(neighbours="add_remove", budget=None, max_rows=2, **words):
+    asked = {"columns": ["x", "y"], "bounds": LIMITS, "epsilon": 1}
+    facts = {"privacy_unit": ["id"], "neighbours": neighbours, "max_rows": max_rows}
+    table = facts | {"columns": {name: {"type": kind} for name, kind in COLUMNS.items()}}
+    catalog = Catalog.model_validate({"tables": {"t": table}})
+    return analyze_moments(TableRef("t"), catalog, budget or dp.Budget(epsilon=2, delta=1e-6), **asked | words)
+
+
+def test_all_products_are_asked_for_in_one_query_and_each_once():
+    plan = planned(columns=["x", "y", "b"])
+    assert len(plan.pushdown.measures) == len(set(plan.pushdown.measures)) == 10 == len(plan.pairs)
+    assert isinstance(plan.pushdown.measures[0], CountRows)
+    assert sum(isinstance(each, SumSteps) for each in plan.pushdown.measures) == 3
+    assert sum(isinstance(each, SumProducts) for each in plan.pushdown.measures) == 6
+    assert plan.pushdown.columns_read == ("b", "id", "x", "y")
+    assert "SumProducts" in canonical(plan.pushdown)
+
+
+def test_scalers_need_counts_sums_and_squares_alone():
+    assert pairs_of(2, "squares") == ((0, 0), (0, 1), (0, 2), (1, 1), (2, 2))
+    assert planned(products="squares").sensitivity.l2_squared == 4 * LATTICE**4 * 5
+
+
+@pytest.mark.guarantee("planner.queries.moments")
+def test_the_sensitivity_is_that_of_the_proof():
+    step = LATTICE**2
+    added = moments_sensitivity(11, "all", 1, Neighbours.ADD_REMOVE)
+    assert (added.l0, added.l1, added.l2_squared, added.linf) == (78, 78 * step, 78 * step**2, step)
+    replaced = moments_sensitivity(11, "all", 3, Neighbours.REPLACE_ONE)
+    assert replaced.l2_squared == 9 * 144 * step**2
+    assert replaced.l1**2 >= 78 * replaced.l2_squared > (replaced.l1 - 3 * step) ** 2
+    assert replaced.linf == 6 * step
+
+
+@pytest.mark.guarantee("planner.queries.moments")
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
+def test_the_noise_that_is_drawn_is_the_one_that_is_charged(neighbours):
+    plan = planned(neighbours=neighbours)
+    assert plan.event == plan.mechanism.event()
+    assert total(plan.event).rho <= plan.spending.amount
+    assert Fraction(plan.mechanism.squared_sensitivity) >= plan.sensitivity.l2_squared
+    assert len(plan.randomize([[3]] * 6)) == 6
+
+
+def test_counts_and_sums_are_scaled_so_that_all_integers_are_products():
+    assert planned().combine([[3], [5], [7], [11], [13], [17]]) == [
+        3 * LATTICE**2,
+        5 * LATTICE,
+        7 * LATTICE,
+        11,
+        13,
+        17,
+    ]
+
+
+def test_a_lattice_ends_within_half_a_step_of_the_bounds():
+    for low, high in ((0, 10), (-1, 2), (17, 90), (1_000_000, 1_000_007)):
+        axis = lattice_axis("x", (Fraction(low), Fraction(high)))
+        assert abs((axis.centre - LATTICE) * axis.grid - low) <= axis.grid / 2
+        assert abs((axis.centre + LATTICE) * axis.grid - high) <= axis.grid / 2
+        assert axis.missing == axis.centre
+
+
+def test_each_factor_is_computed_once_for_a_row():
+    sql = aggregates.aggregate_sql(planned().pushdown, "rows_of_t", "keys", 1, DuckDB.dialect)
+    assert sql.count("AS discreet_factor") == 2
+    assert sql.count("sum(") == 5
+    assert "HUGEINT" not in sql
+
+
+def test_a_pure_budget_has_noise_that_covers_the_l1_norm():
+    plan = planned(budget=dp.Budget(epsilon=2))
+    assert plan.spending.is_pure
+
+
+def test_explanations_state_how_many_sums_there_are():
+    (output,) = planned().explain_outputs(Fraction(19, 20))
+    assert output.margin is not None
+    assert output.margin > 0
+    assert "6 sums" in output.note
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ({"columns": []}, ParameterError),
+        ({"columns": "x"}, ParameterError),
+        ({"columns": ["x", "x"]}, ParameterError),
+        ({"columns": ["ward"]}, TypeMismatchError),
+        ({"bounds": {}}, UnboundedError),
+        ({"bounds": {"x": (Fraction(1), Fraction(1))}, "columns": ["x"]}, ParameterError),
+        ({"max_rows": None}, UnboundedError),
+    ],
+)
+def test_what_has_no_bounded_sensitivity_is_refused_before_data(words, error):
+    with pytest.raises(error):
+        planned(**words)
