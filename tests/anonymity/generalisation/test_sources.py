@@ -62,6 +62,34 @@ def test_levels_are_found_by_their_labels_in_any_order_of_the_rows(ages):
             assert sorted(found) == ["30s", "47"]
 
 
+def test_the_recoding_of_a_search_over_levels_is_what_generalise_takes():
+    data = pa.table({"age": [47, 31, 47, 35]})
+    levels = {"age": tens(35, 47, 31)}
+    found = dp.anonymity.search(data, levels, k=2)
+    coarse = dp.anonymity.generalise(data, found.recoding(levels), k=2)
+    assert coarse.table["age"].to_pylist() == ["30s", "30s", "40s", "40s"]
+    assert (coarse.k, coarse.suppressed) == (found.k, found.suppressed)
+    with pytest.raises(dp.errors.ParameterError, match="no label for 1 values"):
+        dp.anonymity.generalise(data, {"age": (tens(31, 47), 1)})
+    with pytest.raises(dp.errors.ParameterError, match="level 2 of 'age'"):
+        dp.anonymity.generalise(data, {"age": (levels["age"], 2)})
+
+
+def test_a_hierarchy_of_ones_own_serves_search_and_generalise():
+    class Parity:
+        def levels(self, values):
+            odd = np.array([value % 2 for value in values.to_pylist()])
+            return GeneralisationLevels((np.arange(len(values)), odd), (text(values), ("even", "odd")))
+
+    def text(values):
+        return tuple(map(str, values.to_pylist()))
+
+    data, hierarchies = pa.table({"age": [31, 35, 47, 48, 50]}), {"age": Parity()}
+    found = dp.anonymity.search(data, hierarchies, k=2)
+    coarse = dp.anonymity.generalise(data, found.recoding(hierarchies), k=2)
+    assert coarse.table["age"].to_pylist() == ["even"] * 2 + ["odd"] * 3
+
+
 def test_levels_without_a_value_of_the_table_are_refused():
     data = pa.table({"age": [31, None, 47]})
     with pytest.raises(dp.errors.ParameterError, match="no label for 1 values"):

@@ -234,7 +234,7 @@ def search(
     share, requirement = _share(suppression), class_requirement(k, l, t, sensitive)
     check_loss(loss, queries)
     cube = open_cube(source, list(hierarchies), sensitive, person=person, table=table, memory_limit=memory_limit)
-    levels = [levels_of_column(name, hierarchies[name], cube) for name in cube.quasi]
+    levels = [levels_of_column(name, hierarchies[name], cube.values[name]) for name in cube.quasi]
     requirement = replace(requirement, limit=floor(share * cube.total))
     metric = loss_metric(loss, cube, levels, queries)
     return _NodeSearch(cube, levels, requirement, metric, is_ordered=sensitive in ordered).run(loss)

@@ -261,7 +261,7 @@ def mondrian(
 
 
 def _axis(cube: Cube, name: str, hierarchy: object) -> ValueAxis:
-    levels = None if hierarchy is None else levels_of_column(name, hierarchy, cube)
+    levels = None if hierarchy is None else levels_of_column(name, hierarchy, cube.values[name])
     return value_axis(cube.values[name], levels)
 
 

@@ -178,8 +178,9 @@ def generalise(
 
     Args:
         source: A source as `dp.protect` takes it: a path, a table in memory, or a database with `table`.
-        recoding: For each column of the result `(hierarchy, level)`, 0 for a quasi-identifier that stays as it is, or
-            None for a column that stays as it is and is not a quasi-identifier.
+        recoding: For each column of the result `(hierarchy, level)`, where levels may stand for the hierarchy as in
+            `search`, 0 for a quasi-identifier that stays as it is, or None for a column that stays as it is and is
+            not a quasi-identifier.
         top: For some columns a value; larger ones are clipped to it before they are generalised. Default: none.
         bottom: For some columns a value; smaller ones are clipped to it. Default: none.
         k: Classes with fewer people are suppressed. Default: none is.

@@ -10,13 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.anonymity.classes.cube import Codes
-from discreet.anonymity.generalisation.hierarchies.base import EVERYTHING, ValueHierarchy, plain_values, text_of
+from discreet.anonymity.generalisation.hierarchies.base import EVERYTHING, plain_values, text_of
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
+from discreet.anonymity.generalisation.sources import LevelsOfValues, levels_of_column
 from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError, suggestion
 from discreet.exact.numbers import Number, rational, whole
 
 Bound = Number | dt.date
-Rule = tuple[ValueHierarchy, int] | int | None
+Hierarchy = LevelsOfValues | GeneralisationLevels
+Rule = tuple[Hierarchy, int] | int | None
 
 _EXAMPLE = '{"age": (dp.anonymity.hierarchies.digits(1), 1), "sex": 0, "disease": None}'
 
@@ -26,7 +28,7 @@ class ColumnRule:
     """What happens to one column; a column that is not a quasi-identifier is published as it is."""
 
     name: str
-    hierarchy: ValueHierarchy | None
+    hierarchy: Hierarchy | None
     level: int
     is_quasi: bool
     bottom: Bound | None = None
@@ -72,21 +74,14 @@ def recode_column(column: pa.ChunkedArray, rule: ColumnRule) -> CodedColumn:
     codes: Codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     if rule.level == 0 or rule.hierarchy is None:
         return CodedColumn(codes, encoded.dictionary)
-    levels = _levels(rule.hierarchy, encoded.dictionary, rule.name)
+    levels = levels_of_column(rule.name, rule.hierarchy, encoded.dictionary)
     if rule.level > levels.height:
         raise ParameterError(
             f"level {rule.level} of {rule.name!r}",
             because=f"its hierarchy has the levels 0 to {levels.height}",
-            instead=f"level {levels.height}, where every value is {EVERYTHING!r}",
+            instead=f"level {levels.height}, the coarsest",
         )
     return CodedColumn(levels.codes[rule.level][codes], pa.array(levels.labels[rule.level], pa.large_string()))
-
-
-def _levels(hierarchy: ValueHierarchy, values: pa.Array, name: str) -> GeneralisationLevels:
-    try:
-        return hierarchy.levels(values)
-    except (ParameterError, TypeMismatchError) as error:
-        raise type(error)(f"{name!r}: {error.what}", because=error.because, instead=error.instead) from None
 
 
 def with_suppression(column: CodedColumn, cells: np.typing.NDArray[np.bool_]) -> CodedColumn:
@@ -102,7 +97,7 @@ def _rule(name: object, rule: Any, bottom: Bound | None, top: Bound | None) -> C
     if rule is None:
         return ColumnRule(str(name), None, 0, False, bottom, top)
     hierarchy, level = rule if isinstance(rule, tuple) and len(rule) == 2 else (None, rule)
-    is_known = isinstance(hierarchy, ValueHierarchy) or (hierarchy is None and level == 0)
+    is_known = isinstance(hierarchy, Hierarchy) or (hierarchy is None and level == 0)
     if not isinstance(name, str) or not is_known or isinstance(level, bool):
         raise ParameterError(
             f"recoding of {name!r}",

@@ -17,7 +17,7 @@ from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError
 
 @runtime_checkable
 class LevelsOfValues(Protocol):
-    """A hierarchy, as far as the search needs it."""
+    """A hierarchy, as far as a search and a recoding need it."""
 
     def levels(self, values: pa.Array) -> GeneralisationLevels:
         """The levels of distinct values."""
@@ -77,13 +77,12 @@ def _select(cube: Cube, quasi: Sequence[str], sensitive: str | None, person: str
     )
 
 
-def levels_of_column(name: str, hierarchy: object, cube: Cube) -> GeneralisationLevels:
+def levels_of_column(name: str, hierarchy: object, values: pa.Array) -> GeneralisationLevels:
     """The levels of the distinct values of a column, from its hierarchy or as they are given.
 
     Levels that are given are found by their labels at level 0, never by their position: the order in which an engine
     counts values says nothing.
     """
-    values = cube.values[name]
     if isinstance(hierarchy, GeneralisationLevels):
         return _match_values(name, hierarchy, values)
     if not isinstance(hierarchy, LevelsOfValues):
@@ -92,7 +91,10 @@ def levels_of_column(name: str, hierarchy: object, cube: Cube) -> Generalisation
             because="a column is generalised by a hierarchy or by its levels",
             instead=f'{{"{name}": dp.anonymity.hierarchies.digits()}}',
         )
-    levels = hierarchy.levels(values)
+    try:
+        levels = hierarchy.levels(values)
+    except (ParameterError, TypeMismatchError) as error:
+        raise type(error)(f"{name!r}: {error.what}", because=error.because, instead=error.instead) from None
     if len(levels.codes[0]) != len(values):
         raise ParameterError(
             f"the levels of {name!r}",

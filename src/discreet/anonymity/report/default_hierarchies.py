@@ -27,8 +27,8 @@ def column_levels(cube: Cube, hierarchies: Mapping[str, object] | None) -> dict[
     """The levels of each quasi-identifier, few enough to search all combinations."""
     named = hierarchies or {}
     found = {
-        name: levels_of_column(name, named[name], cube) if named.get(name) else default_levels(cube.values[name])
-        for name in cube.quasi
+        name: levels_of_column(name, named[name], values) if named.get(name) else default_levels(values)
+        for name, values in ((name, cube.values[name]) for name in cube.quasi)
     }
     while math.prod(levels.height + 1 for levels in found.values()) > MOST_NODES:
         tallest = max(found, key=lambda name: found[name].height)
