@@ -25,7 +25,7 @@ from discreet.catalog.catalog import ColumnType
 from discreet.engines import registry
 from discreet.engines.exact_sources import open_source
 from discreet.engines.sources import csv_records
-from discreet.engines.sources.arrow_types import transport_type
+from discreet.engines.sources.arrow_types import LosslessRead
 from discreet.engines.sources.source import Source, unreadable_column
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql.blocks import TYPES
@@ -91,13 +91,6 @@ _ANY_CELL = (
 _NOT_TEXT = "\ufffd0x"
 """What stands before the hexadecimal digits of bytes that are not text; text that begins so is written in them too."""
 
-_NANOSECONDS = {
-    transport_type(pa.timestamp("ns")).sql: ("make_timestamp_ns({0})", "{0} % 1000 <> 0"),
-    "TRY_CAST({0} AS TIMESTAMP)": ("{0}", "TRY(epoch_ns({0})) % 1000 <> 0"),
-    "TRY_CAST({0} AS TIMESTAMPTZ)": ("{0}", "TRY(epoch_ns({0})) % 1000 <> 0"),
-}
-"""By how DuckDB reads a time of a source in microseconds: the time itself, and whether it is finer."""
-
 _MANY_DIGITS = (
     "{1} <> 'NaN' AND ({2} IS NULL OR ({2} = 0 AND {0} <> 0) "
     "OR length(trim(BOTH '0' FROM replace(replace({1}, '-', ''), '.', ''))) > 15)"
@@ -146,6 +139,7 @@ class ExactTable:
     def __init__(self, source: Source, engine: SQLEngine) -> None:
         self._source, self._engine = source, engine
         self._place = engine.place(_TABLE)
+        self._lossless, self._reads = engine.lossless_reads(_TABLE), dict[str, str]()
         self._types: dict[str, ColumnType] = {}
         self._texts: set[str] = set()
         self._bytes: set[str] = set()
@@ -175,30 +169,25 @@ class ExactTable:
 
     def _keep_nanoseconds(self, name: str) -> None:
         """Read times as text where one of them is finer than microseconds: those of a second are then different."""
-        quoted = self._engine.dialect.identifier(name)
-        for template, (time, is_finer) in _NANOSECONDS.items():
-            form = f"{template.format(quoted)} AS {quoted}"
-            if self._engine.dialect.name != _DUCKDB or form not in self._place.relation:
-                continue
-            finer = self._place.relation.replace(form, f"{is_finer.format(quoted)} AS {quoted}")
-            if self._figures([f"count(CASE WHEN {quoted} THEN 1 END)"], finer)[0]:
-                text = f"CAST({time.format(quoted)} AS VARCHAR) AS {quoted}"
-                self._place = replace(
-                    self._place,
-                    relation=self._place.relation.replace(form, text),
-                    stored={**self._place.stored, name: StorageType.TEXT},
-                )
-                self._finer.add(name)
+        read = self._lossless.get(name)
+        if read is None or read.is_needed is None:
             return
+        finer = self._engine.place(_TABLE, {**self._reads, name: read.is_needed}).relation
+        if self._figures([f"count(CASE WHEN {self._engine.dialect.identifier(name)} THEN 1 END)"], finer)[0]:
+            self._read_losslessly(name, read)
+            self._place = replace(self._place, stored={**self._place.stored, name: StorageType.TEXT})
+            self._finer.add(name)
 
     def _keep_bytes(self, name: str) -> None:
         """Group text of frames by its bytes, which are decoded in the groups: what is not text has no other form."""
-        quoted = self._engine.dialect.identifier(name)
-        in_transport = f"{transport_type(pa.string()).sql.format(quoted)} AS {quoted}"
-        if self._types[name] is ColumnType.TEXT and in_transport in self._place.relation:
-            relation = self._place.relation.replace(in_transport, f"{quoted} AS {quoted}")
-            self._place = replace(self._place, relation=relation)
+        read = self._lossless.get(name)
+        if read is not None and read.is_needed is None and self._types[name] is ColumnType.TEXT:
+            self._read_losslessly(name, read)
             self._bytes.add(name)
+
+    def _read_losslessly(self, name: str, read: LosslessRead) -> None:
+        self._reads[name] = read.sql
+        self._place = replace(self._place, relation=self._engine.place(_TABLE, self._reads).relation)
 
     def groups(
         self, columns: Sequence[str], *, person: str | None = None, nulls: str = "value"

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -17,10 +18,12 @@ from discreet.catalog.catalog import ColumnType
 from discreet.engines.progress import Stage
 from discreet.engines.shelf import Shelf
 from discreet.engines.sources import contents, inferred
+from discreet.engines.sources.arrow_types import LosslessRead
 from discreet.engines.sources.source import Source, unreadable_column
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql import aggregates, contribution_bounding, expressions, joins, unknown_keys
 from discreet.engines.sql.blocks import LARGEST_BLOCK, Block, Split, Spool, split_of, split_sql
+from discreet.engines.sql.contribution_bounding import TableRelation
 from discreet.engines.sql.dialect import Dialect, StorageType
 from discreet.engines.sql.interrupts import Outcome
 from discreet.errors import SourceError, UnsupportedError, suggestion
@@ -80,7 +83,7 @@ class SQLEngine(ABC):
         self._sources = dict(sources)
         self._workspace = workspace
         self._shelf = Shelf()
-        self._places: dict[str, contribution_bounding.TableRelation] = {}
+        self._places: dict[str, TableRelation] = {}
         with ExitStack() as undo:
             undo.callback(workspace.close)
             self._open(memory_limit, threads, undo)
@@ -201,9 +204,13 @@ class SQLEngine(ABC):
         """Whether the engine takes SQL, found out without a row."""
         return True
 
-    def place(self, table: str) -> contribution_bounding.TableRelation:
-        """Where the rows of a table are read, by its schema."""
+    def place(self, table: str, reads: Mapping[str, str] = MappingProxyType({})) -> TableRelation:  # noqa: ARG002
+        """Where the rows of a table are read, by its schema; columns of `lossless_reads` may have other reads."""
         return self._place(table)
+
+    def lossless_reads(self, table: str) -> Mapping[str, LosslessRead]:  # noqa: ARG002 - most engines lose nothing
+        """The columns whose total reads lose bytes or nanoseconds, by the schema of a table."""
+        return {}
 
     def stream(self, table: str, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """The rows of a statement over one table, uncharged: for tools of the owner."""
@@ -266,12 +273,12 @@ class SQLEngine(ABC):
             return True
         return self._shelf.is_wanted_again(rows_name)
 
-    def _place(self, table: str) -> contribution_bounding.TableRelation:
+    def _place(self, table: str) -> TableRelation:
         if table not in self._places:
             relation, stored = self._describe(table, self._sources[table].source)
             registered = self._sources[table]
             reads = inferred.READS if registered.source.is_inferred else self.dialect.reads
-            self._places[table] = contribution_bounding.TableRelation(relation, stored, registered.hash_key, reads)
+            self._places[table] = TableRelation(relation, stored, registered.hash_key, reads)
         return self._places[table]
 
     def _require_all(self, scan: Scan) -> None:
@@ -288,7 +295,7 @@ class SQLEngine(ABC):
                 )
             self.require(table, columns)
 
-    def _place_of(self, scan: Scan) -> contribution_bounding.TableRelation:
+    def _place_of(self, scan: Scan) -> TableRelation:
         """Where the rows of a scan are read: a table, or a query over several."""
         own = self._place(scan.table)
         if scan.base is None:
@@ -461,7 +468,7 @@ def _tables_of(prepared: PreparedQuery) -> tuple[str, ...]:
     return tuple(dict.fromkeys(leaf.table for leaf in prepared.question.scan.leaves))
 
 
-def _unfit(table: str, column: str, place: contribution_bounding.TableRelation, declared: ColumnType) -> SourceError:
+def _unfit(table: str, column: str, place: TableRelation, declared: ColumnType) -> SourceError:
     stored = place.stored[column]
     fitting = [str(kind) for kind in ColumnType if (stored, kind) in place.reads]
     return SourceError(

@@ -8,7 +8,9 @@ columns, in memory, and spill into the private workspace.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import ClassVar
 
 import duckdb
@@ -16,12 +18,13 @@ import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines.progress import Stage
-from discreet.engines.sources.arrow_types import transport_type
+from discreet.engines.sources.arrow_types import LosslessRead, transport_type
 from discreet.engines.sources.source import Source
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql import bins, functions
 from discreet.engines.sql import casts as total_casts
 from discreet.engines.sql.blocks import BATCH
+from discreet.engines.sql.contribution_bounding import TableRelation
 from discreet.engines.sql.dialect import Dialect, StorageType, finite
 from discreet.engines.sql.interrupts import Outcome, cancellable
 from discreet.engines.sql_engine import PreparedQuery, RegisteredSource, SQLEngine
@@ -111,6 +114,8 @@ _DRAFTED = {
     "VARCHAR": ColumnType.TEXT,
     "ENUM": ColumnType.TEXT,
 }
+_NO_READS: Mapping[str, str] = MappingProxyType({})
+_NANOSECONDS = LosslessRead("CAST({0} AS VARCHAR)", "TRY(epoch_ns({0})) % 1000 <> 0")
 _IN_MICROSECONDS = {
     "TIMESTAMP_NS": "TRY_CAST({0} AS TIMESTAMP)",
     "TIMESTAMPTZ_NS": "TRY_CAST({0} AS TIMESTAMPTZ)",
@@ -156,16 +161,38 @@ class DuckDB(SQLEngine):
 
     def _describe(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:
         """The columns of a source, by its schema; a source that DuckDB cannot read is refused here."""
-        relation = _relation(table, source)
+        kinds = self._kinds(table, source, {})
+        relation = _read_plainly(_relation(table, source), kinds, source)
+        return relation, {column: _storage_type(kind) for column, kind in kinds.items()}
+
+    def _kinds(self, table: str, source: Source, reads: Mapping[str, str]) -> dict[str, str]:
+        """The types of the columns of a source, as DuckDB names them."""
         try:
             with self._use_connection(table) as cursor:
                 if source.kind == "duckdb":
                     _refuse_computed_columns(cursor, table, source)
-                described = cursor.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+                described = cursor.execute(f"DESCRIBE SELECT * FROM {_relation(table, source, reads)}").fetchall()
         except duckdb.Error:
             raise _unreadable() from None
-        kinds = {row[0]: str(row[1]) for row in described}
-        return _read_plainly(relation, kinds, source), {column: _storage_type(kind) for column, kind in kinds.items()}
+        return {row[0]: str(row[1]) for row in described}
+
+    def lossless_reads(self, table: str) -> Mapping[str, LosslessRead]:
+        """Text of frames and Parquet files, which travels as bytes, and times in nanoseconds."""
+        source = self._sources[table].source
+        if source.kind == "duckdb":
+            kinds = self._kinds(table, source, {})
+            return {name: _NANOSECONDS for name, kind in kinds.items() if _type_name(kind) in _IN_MICROSECONDS}
+        reads = {field.name: transport_type(field.type).lossless for field in source.schema or ()}
+        return {name: read for name, read in reads.items() if read is not None}
+
+    def place(self, table: str, reads: Mapping[str, str] = _NO_READS) -> TableRelation:
+        """Where the rows of a table are read; columns of `lossless_reads` may have other reads."""
+        if not reads:
+            return self._place(table)
+        source = self._sources[table].source
+        relation, kinds = _relation(table, source, reads), self._kinds(table, source, reads)
+        relation = _read_plainly(relation, kinds, source, reads if source.kind == "duckdb" else _NO_READS)
+        return replace(self._place(table), relation=relation)
 
     def _can_compile(self, prepared: PreparedQuery) -> bool:
         """Rows of joined tables by EXPLAIN, which reads none of them; those of one table always compile."""
@@ -302,13 +329,13 @@ def _storage_type(kind: str) -> StorageType:
     return _STORED.get(name, StorageType.INTEGER if name.endswith(("INT", "INTEGER")) else StorageType.TEXT)
 
 
-def _read_plainly(relation: str, kinds: Mapping[str, str], source: Source) -> str:
+def _read_plainly(relation: str, kinds: Mapping[str, str], source: Source, reads: Mapping[str, str] = _NO_READS) -> str:
     """A relation whose columns compare by what they hold, in types that no constant of ours overflows.
 
     Ids, categories and the like are text. Text of a file may have a collation, which would make a row count under every
     spelling of a key; moments in nanoseconds end in the year 2262, and comparing them with a later one is an error.
     """
-    plain = {column: _plain(kind, source) for column, kind in kinds.items()}
+    plain = {column: reads.get(column) or _plain(kind, source) for column, kind in kinds.items()}
     casts = ", ".join(f"{form.format(_quoted(each))} AS {_quoted(each)}" for each, form in plain.items() if form)
     return f"(SELECT * REPLACE ({casts}) FROM {relation})" if casts else relation
 
@@ -418,7 +445,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, name: str, source: Source) ->
     return _relation(name, source)
 
 
-def _relation(name: str, source: Source) -> str:
+def _relation(name: str, source: Source, reads: Mapping[str, str] = _NO_READS) -> str:
     paths = f"[{', '.join(_text(path) for path in source.paths)}]"
     match source.kind:
         case "csv":
@@ -431,8 +458,8 @@ def _relation(name: str, source: Source) -> str:
         case "duckdb":
             table = ".".join(_quoted(part) for part in (source.table or "").split("."))
             return f"{_quoted('source_' + name)}.{table}"
-    names = [field.name for field in source.schema or ()]
-    return f"(SELECT {', '.join(_read_back(source, each) for each in names)} FROM {_quoted(_frame_name(name))})"
+    fields = [_read_back(field, reads.get(field.name)) for field in source.schema or ()]
+    return f"(SELECT {', '.join(fields)} FROM {_quoted(_frame_name(name))})"
 
 
 def _buffer(source: Source) -> int:
@@ -441,11 +468,10 @@ def _buffer(source: Source) -> int:
     return min(max(size + 1, SMALLEST_BUFFER), LARGEST_BUFFER)
 
 
-def _read_back(source: Source, column: str) -> str:
-    """A column of a frame as it was before it travelled."""
-    name = _quoted(column)
-    kind = source.schema.field(column).type if source.schema is not None else None
-    return f"{transport_type(kind).sql.format(name)} AS {name}"
+def _read_back(field: pa.Field, read: str | None) -> str:
+    """A column of a frame as it was before it travelled, or by another read."""
+    name = _quoted(field.name)
+    return f"{(read or transport_type(field.type).sql).format(name)} AS {name}"
 
 
 def _csv_with_detection(source: Source) -> str:

@@ -7,7 +7,7 @@ Only schemas are looked at here, never a cell.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -32,11 +32,25 @@ _LONGEST_NAME = 80
 
 
 @dataclass(frozen=True)
+class LosslessRead:
+    """SQL that keeps what the total read of a column loses: bytes that are not text, or nanoseconds.
+
+    Attributes:
+        sql: The bytes, or the time as text; `{0}` is the quoted name.
+        is_needed: Whether a cell loses something by the total read; None where no expression tells.
+    """
+
+    sql: str
+    is_needed: str | None = None
+
+
+@dataclass(frozen=True)
 class TransportType:
     """A column in transport: its Arrow type, and the SQL that reads it back; `{0}` is the quoted name."""
 
     type: pa.DataType
     sql: str
+    lossless: LosslessRead | None = None
 
 
 def transport_type(kind: pa.DataType) -> TransportType:
@@ -45,11 +59,11 @@ def transport_type(kind: pa.DataType) -> TransportType:
         return transport_type(kind.storage_type)
     if pa.types.is_dictionary(kind):
         value = transport_type(kind.value_type)
-        return TransportType(pa.large_binary(), value.sql) if value.type == pa.binary() else value
+        return replace(value, type=pa.large_binary()) if value.type == pa.binary() else value
     if pa.types.is_string(kind) or pa.types.is_string_view(kind):
-        return TransportType(pa.binary(), "TRY(decode({0}))")
+        return TransportType(pa.binary(), "TRY(decode({0}))", LosslessRead("{0}"))
     if pa.types.is_large_string(kind):
-        return TransportType(pa.large_binary(), "TRY(decode({0}))")
+        return TransportType(pa.large_binary(), "TRY(decode({0}))", LosslessRead("{0}"))
     if pa.types.is_timestamp(kind):
         return _timestamp(kind)
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
@@ -132,7 +146,8 @@ def transport_schema(schema: pa.Schema) -> pa.Schema:
 def _timestamp(kind: pa.TimestampType) -> TransportType:
     """Microseconds as whole numbers; nanoseconds are cut, and a time of another zone is the same instant."""
     if kind.unit == "ns":
-        return TransportType(pa.int64(), _limit_years("TRY(make_timestamp({0} // 1000))"))
+        lossless = LosslessRead("CAST(make_timestamp_ns({0}) AS VARCHAR)", "{0} % 1000 <> 0")
+        return TransportType(pa.int64(), _limit_years("TRY(make_timestamp({0} // 1000))"), lossless)
     return TransportType(pa.int64(), _limit_years(_from_steps(_MICROSECONDS[kind.unit])))
 
 
