@@ -80,3 +80,13 @@ session.release([n, dp.table("visits").agg(u=dp.count_units())], epsilon=0.5, de
     told = without_packages(code)
     assert told.startswith("True 0\n")
     assert 'pip install "discreet[audit]"' in told
+
+
+def test_anonymity_with_its_linkage_and_composition_needs_no_extra():
+    code = """
+people = dp.datasets.people(50)
+dp.anonymity.measure(people, ["zip_code", "sex"])
+dp.anonymity.minimal_uniques(people, ["zip_code", "sex"])
+print(dp.anonymity.link(people, people, ["zip_code", "sex"]).people, dp.anonymity.composition.example().risk.values)
+"""
+    assert without_packages(code).splitlines()[0] == "50 ('tuberculosis',)"

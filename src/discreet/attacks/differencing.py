@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from discreet import plots
 from discreet.attacks.answers import Answer, ask_number, checked_session, is_anybody_else
 from discreet.attacks.outcome import Outcome, exact_figure
-from discreet.attacks.tables import as_arrow, classes, numbers
+from discreet.engines.sources.arrow_tables import as_arrow, classes, numbers
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, positive
 from discreet.query import frame

@@ -21,8 +21,8 @@ from discreet import plots
 from discreet.attacks import pictures
 from discreet.attacks.answers import checked_session, neighbours_of, noise_of
 from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, percent, pluralize, steps_to_another_value
-from discreet.attacks.tables import Codes, as_arrow, classes, column_names, encode, sizes
 from discreet.catalog.catalog import Value
+from discreet.engines.sources.arrow_tables import Codes, as_arrow, classes, column_names, encode, sizes
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, positive
 from discreet.mechanisms import Gaussian

@@ -24,8 +24,8 @@ from discreet import plots
 from discreet.attacks import answers, pictures
 from discreet.attacks.answers import checked_session
 from discreet.attacks.outcome import Outcome, percent, pluralize
-from discreet.attacks.tables import as_arrow, column_names, encode
 from discreet.catalog.catalog import Value
+from discreet.engines.sources.arrow_tables import as_arrow, column_names, encode
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, positive, probability, whole
 from discreet.mechanisms import Laplace

@@ -25,7 +25,7 @@ from scipy.optimize import linprog
 from discreet.accounting.filters import Budget
 from discreet.attacks.answers import ask_number, checked_session, neighbours_of
 from discreet.attacks.reconstruction_outcome import Reconstruction, ReconstructionCurve
-from discreet.attacks.tables import as_arrow
+from discreet.engines.sources.arrow_tables import as_arrow
 from discreet.errors import BudgetError, ParameterError, short_traceback
 from discreet.exact.numbers import Number, positive, whole
 from discreet.mechanisms import Laplace

@@ -21,8 +21,8 @@ from discreet import plots
 from discreet.attacks import pictures
 from discreet.attacks.answers import checked_session
 from discreet.attacks.outcome import NOT_PRIVATE, Outcome, exact_figure, few_digits, percent, pluralize
-from discreet.attacks.tables import as_arrow, classes, column_names, numbers
 from discreet.catalog.catalog import Value
+from discreet.engines.sources.arrow_tables import as_arrow, classes, column_names, numbers
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, positive, whole
 from discreet.query import frame

@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -204,7 +203,7 @@ class SQLEngine(ABC):
         """Whether the engine takes SQL, found out without a row."""
         return True
 
-    def place(self, table: str, reads: Mapping[str, str] = MappingProxyType({})) -> TableRelation:  # noqa: ARG002
+    def place(self, table: str, reads: Mapping[str, str] | None = None) -> TableRelation:  # noqa: ARG002
         """Where the rows of a table are read, by its schema; columns of `lossless_reads` may have other reads."""
         return self._place(table)
 

@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.anonymity.owners import OwnerResult, with_stamp
-from discreet.attacks import pictures
-from discreet.attacks.outcome import percent
-from discreet.attacks.tables import as_arrow, column_names
+from discreet.engines.sources.arrow_tables import as_arrow, column_names
 from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number, probability
+from discreet.plots.bars import bars
+from discreet.plots.style import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -159,7 +159,7 @@ class AttackRisk(OwnerResult):
         """
         rates = (self.attack, self.control, self.baseline)
         notes = [f"{percent(r.rate)} ({percent(r.interval[0])} to {percent(r.interval[1])})" for r in rates]
-        figure = pictures.bars(
+        figure = bars(
             ["people in the data", "control group", "random guesses"],
             [each.rate for each in rates],
             notes,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.anonymity.linkage.matching import Cells, EqualCells, RangeCells, SimilarCells
 from discreet.anonymity.linkage.persons import distinct, expand, renumber
-from discreet.attacks.tables import Codes
+from discreet.engines.sources.arrow_tables import Codes
 from discreet.errors import UnsupportedError
 
 Flags = NDArray[np.bool_]

@@ -20,9 +20,9 @@ from discreet import plots
 from discreet.anonymity.linkage.persons import distinct, expand, has_value, is_member, one_column, people_of
 from discreet.anonymity.linkage.worked_releases import HOSPITALS, QUASI, SENSITIVE, TARGET
 from discreet.anonymity.owners import OwnerResult, with_stamp
-from discreet.attacks.outcome import pluralize
-from discreet.attacks.tables import Codes, as_arrow, classes, column_names, encode
+from discreet.engines.sources.arrow_tables import Codes, as_arrow, classes, column_names, encode
 from discreet.errors import ParameterError, public_class, short_traceback
+from discreet.plots.style import pluralize
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -240,9 +240,6 @@ def example() -> WorkedReleases:
 
     Returns:
         The tables, what the attacker knows, and the result of `intersect`.
-
-    Raises:
-        MissingExtraError: If scipy is not installed.
 
     Example:
         >>> import discreet as dp

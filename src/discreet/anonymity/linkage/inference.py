@@ -20,10 +20,10 @@ from discreet.anonymity.linkage.attack_rates import (
 )
 from discreet.anonymity.linkage.nearest import RowDistances, as_numbers, is_number
 from discreet.anonymity.linkage.persons import one_column
-from discreet.attacks.outcome import pluralize
-from discreet.attacks.tables import Codes, encode
+from discreet.engines.sources.arrow_tables import Codes, encode
 from discreet.errors import ParameterError, TypeMismatchError, short_traceback
 from discreet.exact.numbers import Number, rational, whole
+from discreet.plots.style import pluralize
 
 
 @short_traceback

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from discreet.anonymity.linkage.attack_rates import AttackRate, AttackRisk, attack_tables, confidence_level, fresh
 from discreet.anonymity.linkage.nearest import RowDistances
-from discreet.attacks.tables import Codes, column_names
+from discreet.engines.sources.arrow_tables import Codes, column_names
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact.numbers import Number, whole
 

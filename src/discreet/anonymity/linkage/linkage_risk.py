@@ -5,9 +5,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.anonymity.owners import OwnerResult, with_stamp
-from discreet.attacks import pictures
-from discreet.attacks.outcome import percent, pluralize
 from discreet.errors import public_class
+from discreet.plots.style import percent, pluralize
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -242,7 +241,7 @@ class LinkageRisk(OwnerResult):
             name = f"{low} candidates" if low == high else f"{low} or more" if high is None else f"{low} to {high}"
             inside = [people for number, people in self.candidates if number >= low and number <= (high or number)]
             bars.append((name, sum(inside), False))
-        figure = pictures.bars(
+        figure = bars(
             [name for name, _, _ in bars],
             [float(number) for _, number, _ in bars],
             [pluralize(number, *_PEOPLE) for _, number, _ in bars],

@@ -17,7 +17,7 @@ from discreet.anonymity.linkage.linkage_risk import ControlMatches, LearnedValue
 from discreet.anonymity.linkage.matching import Tolerance, compare
 from discreet.anonymity.linkage.persons import distinct, has_value, is_member, one_column, people_of
 from discreet.anonymity.linkage.scores import PersonIdentity, identifying_people, people_with, score
-from discreet.attacks.tables import Codes, as_arrow, column_names, encode
+from discreet.engines.sources.arrow_tables import Codes, as_arrow, column_names, encode
 from discreet.errors import ParameterError, short_traceback
 
 _CONFIDENCES = ((1, 1), (9, 10), (3, 4), (1, 2))

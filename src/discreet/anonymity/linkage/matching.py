@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.anonymity.generalisation.hierarchies.base import is_text
 from discreet.anonymity.linkage.persons import has_value
-from discreet.attacks.tables import Codes, cast_exactly, encode, numbers
+from discreet.engines.sources.arrow_tables import Codes, cast_exactly, encode, numbers
 from discreet.errors import ParameterError, TypeMismatchError
 from discreet.exact.numbers import Number, rational
 

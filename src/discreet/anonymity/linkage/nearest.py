@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.anonymity.linkage.persons import has_value
-from discreet.attacks.tables import Codes, encode
+from discreet.engines.sources.arrow_tables import Codes, encode
 
 _UNIT = 1_000_000
 _CELLS = 4_000_000

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from discreet.attacks.tables import Codes, encode
+from discreet.engines.sources.arrow_tables import Codes, encode
 from discreet.errors import ParameterError
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from discreet.anonymity.linkage.candidates import CandidateRows, CandidateSearch, Flags
 from discreet.anonymity.linkage.persons import distinct, is_member
-from discreet.attacks.tables import Codes
+from discreet.engines.sources.arrow_tables import Codes
 
 
 @dataclass(frozen=True)

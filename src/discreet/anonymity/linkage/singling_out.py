@@ -22,7 +22,7 @@ from discreet.anonymity.linkage.attack_rates import (
     shared_columns,
 )
 from discreet.anonymity.linkage.nearest import as_numbers, is_number
-from discreet.attacks.tables import Codes, encode
+from discreet.engines.sources.arrow_tables import Codes, encode
 from discreet.errors import short_traceback
 from discreet.exact.numbers import Number, whole
 

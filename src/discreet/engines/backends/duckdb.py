@@ -185,7 +185,7 @@ class DuckDB(SQLEngine):
         reads = {field.name: transport_type(field.type).lossless for field in source.schema or ()}
         return {name: read for name, read in reads.items() if read is not None}
 
-    def place(self, table: str, reads: Mapping[str, str] = _NO_READS) -> TableRelation:
+    def place(self, table: str, reads: Mapping[str, str] | None = None) -> TableRelation:
         """Where the rows of a table are read; columns of `lossless_reads` may have other reads."""
         if not reads:
             return self._place(table)

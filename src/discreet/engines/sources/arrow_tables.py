@@ -1,4 +1,6 @@
-"""Tables as attackers get them: Arrow, pandas, Polars, releases and files, and the classes that their rows fall into.
+"""Tables in memory: Arrow, pandas, Polars, releases and files as Arrow, and the classes that their rows fall into.
+
+Attacks and linkage read the tables of owners and of attackers by it; no engine runs.
 
 A class is what a person with certain values cannot be distinguished within. Missing cells are alike (a missing value is
 something to be known by, and dropping it would hide people); NaN is missing, and -0.0 is 0.
@@ -160,7 +162,7 @@ def _read_file(path: Path) -> pa.Table:
     if _ADDRESS.match(str(path)):
         raise SourceError(
             "an address in place of a table",
-            because="attacks read files and tables in memory, not databases",
+            because="files and tables in memory are read here, not databases",
             instead='"people.csv", "people.parquet", or a table in memory',
         )
     try:

@@ -14,7 +14,7 @@ import pytest
 from pyarrow import csv
 
 import discreet as dp
-from discreet.attacks.tables import as_arrow, classes, column_names, encode, numbers, sizes
+from discreet.engines.sources.arrow_tables import as_arrow, classes, column_names, encode, numbers, sizes
 from discreet.errors import NameNotFoundError, ParameterError, SourceError, TypeMismatchError
 
 ROWS = pa.table({"who": ["a", "b", None, "a"], "age": [1, None, 3, 1], "cost": [0.5, 1.5, None, 0.5]})
