@@ -110,3 +110,10 @@ def test_advice_has_the_words_of_the_command_line(place, words, advice):
     result = run("a.sqlite", *words)
     assert result.exit_code == 1
     assert advice in str(result.exception) + result.output
+
+
+def test_the_width_of_a_pipe_is_that_of_the_variable_columns(place, monkeypatch):
+    report = dp.anonymity.risk_report("people.csv", ["zip_code", "birth_date", "sex"], person="person_id")
+    for columns, width in (("70", 70), ("200", 200), ("wide", 120)):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert run(*WORDS).stdout == f"{report.text(width)}\n"

@@ -19,7 +19,7 @@ from discreet.catalog.catalog import ColumnType
 from discreet.engines import exact_tables
 from discreet.engines.exact_tables import COUNT, open_table
 from discreet.engines.sources import csv_records
-from discreet.errors import NameNotFoundError, ParameterError, SourceError
+from discreet.errors import NameNotFoundError, SourceError
 from servers import PostgresServer
 
 if TYPE_CHECKING:
@@ -97,15 +97,6 @@ def test_groups_on_spark_are_exact(spark: "SparkSession") -> None:
     _check(spark.createDataFrame(TABLE))
 
 
-def test_rows_with_a_missing_cell_are_left_out_where_the_caller_says_so() -> None:
-    assert _groups(TABLE, "name", "real", nulls="exclude") == {
-        ("a", 0.0): 1,
-        ("A", 0.0): 1,
-        ("a", 1e300): 1,
-        ("a", 0.5): 2,
-    }
-
-
 def test_a_column_of_a_csv_has_a_type_unless_a_cell_has_another_form(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("zip,age,born,score\n01234,30,1990-01-02,1.5\n01234,31,1990-01-02,nan\n1234,,,1.50\n")
@@ -166,8 +157,6 @@ def test_rows_and_people_are_equal_where_each_person_has_one_row(most: int, monk
 def test_names_that_a_source_does_not_have_are_refused() -> None:
     with pytest.raises(NameNotFoundError), open_table(TABLE) as rows:
         list(rows.groups(["nome"]))
-    with pytest.raises(ParameterError), open_table(TABLE) as rows:
-        list(rows.groups(["name"], nulls="drop"))
 
 
 def test_a_nested_column_is_refused_because_only_its_presence_is_read() -> None:

@@ -1,5 +1,6 @@
 """`discreet risk`: how anonymous a file is, what generalisation costs, and what a private release gives instead."""
 
+import os
 import re
 import shlex
 import shutil
@@ -79,7 +80,7 @@ def command(
             _names(quasi),
             sensitive=_names(sensitive),
             person=person,
-            nulls=nulls,
+            nulls=nulls,  # type: ignore[arg-type]  # other words are refused
             k=tuple(k or SIZES),
             table=table,
         )
@@ -90,10 +91,15 @@ def command(
     if as_json:
         print_json(report.to_json())
     else:
-        width = shutil.get_terminal_size((PIPE_WIDTH, 24)).columns if sys.stdout.isatty() else PIPE_WIDTH
-        print(report.text(width))
+        print(report.text(_width()))
     for path in saved:
         typer.echo(f"saved {path}", err=True)
+
+
+def _width() -> int:
+    """Columns of the terminal, or of the variable COLUMNS; in a pipe without one the width of documents."""
+    is_stated = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    return shutil.get_terminal_size((PIPE_WIDTH, 24)).columns if is_stated else PIPE_WIDTH
 
 
 def _as_options(advice: str) -> str:

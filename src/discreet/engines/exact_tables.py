@@ -31,7 +31,7 @@ from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql.blocks import TYPES
 from discreet.engines.sql.dialect import StorageType
 from discreet.engines.sql_engine import RegisteredSource, SQLEngine
-from discreet.errors import NameNotFoundError, ParameterError, SourceError, suggestion
+from discreet.errors import NameNotFoundError, SourceError, suggestion
 
 COUNT = "discreet_count"
 """Name of the last column of every batch: the number of rows, or of people where `person` is given.
@@ -39,7 +39,6 @@ COUNT = "discreet_count"
 Where a column of the source has that name, the last column has a longer one; readers take it by its place.
 """
 
-NULL_POLICIES = ("value", "exclude")
 _TABLE = "rows"
 _NATURAL = {
     StorageType.INTEGER: ColumnType.INTEGER,
@@ -189,27 +188,22 @@ class ExactTable:
         self._reads[name] = read.sql
         self._place = replace(self._place, relation=self._engine.place(_TABLE, self._reads).relation)
 
-    def groups(
-        self, columns: Sequence[str], *, person: str | None = None, nulls: str = "value"
-    ) -> Iterator[pa.RecordBatch]:
-        """Distinct combinations of values with their number of rows or people, in no order.
+    def groups(self, columns: Sequence[str], *, person: str | None = None) -> Iterator[pa.RecordBatch]:
+        """Distinct combinations of values with their number of rows or people, in no order; a missing cell is a value.
 
         Args:
             columns: Names of columns. A person's column may be among them: then groups are pairs.
             person: Column that names the person of a row; a row without one is a person of its own. Default: rows
                 are counted.
-            nulls: "value": a missing cell is a value. "exclude": rows with a missing cell in `columns` are left out.
 
         Yields:
             Batches with `columns` in the types of `column_types` and the count last, as 64-bit integers. Text has long
             or short offsets.
         """
-        if nulls not in NULL_POLICIES:
-            raise ParameterError(f"nulls={nulls!r}", because="the engine knows two policies", instead='nulls="value"')
         types = self.column_types([*columns, *([person] if person else [])])
         who = self._read(person, types[person]) if person else None
         chosen = {name: types[name] for name in columns}
-        yield from self._batches(chosen, self._groups_sql(chosen, who, nulls))
+        yield from self._batches(chosen, self._groups_sql(chosen, who))
 
     def parts(self, columns: Sequence[str], person: str | None = None) -> Iterator[pa.RecordBatch]:
         """Combinations of values, and of a person where one is named, with numbers of rows; one may come several times.
@@ -299,17 +293,14 @@ class ExactTable:
         figures = self._figures(columns)
         return figures[0], figures[-1]
 
-    def _groups_sql(self, types: Mapping[str, ColumnType], person: str | None, nulls: str) -> str:
+    def _groups_sql(self, types: Mapping[str, ColumnType], person: str | None) -> str:
         names = [f"c{i}" for i in range(len(types))]
         reads = [f"{self._read(name, kind)} AS c{i}" for i, (name, kind) in enumerate(types.items())]
         reads += [f"{person} AS p"] if person else []
         rows = f"SELECT {', '.join(reads) or '1 AS c'} FROM {self._place.relation}"
-        where = (
-            " WHERE " + " AND ".join(f"{name} IS NOT NULL" for name in names) if nulls == "exclude" and names else ""
-        )
         group = f" GROUP BY {', '.join(names)}" if names else ""
         count = f"{_people('p') if person else 'count(*)'} AS c{len(names)}"
-        return f"SELECT {', '.join([*names, count])} FROM ({rows}) AS t{where}{group}"
+        return f"SELECT {', '.join([*names, count])} FROM ({rows}) AS t{group}"
 
     def _figures(self, columns: Sequence[str], relation: str | None = None) -> list[int]:
         """Counts over all rows, or over those of another relation."""

@@ -82,7 +82,7 @@ def test_a_wrong_call_is_refused_before_rows_are_compared():
         intersect({"one": table, "two": table}, {"one": {"zip": "a"}}, "ill")
     with pytest.raises(NameNotFoundError):
         intersect({"one": table, "two": table}, {"one": {"zip": "a"}, "two": {"zip": "a"}}, "illness")
-    with pytest.raises(ParameterError, match="policy"):
+    with pytest.raises(ParameterError, match="missing cell"):
         intersect({"one": table, "two": table}, {"one": {"zip": "a"}, "two": {"zip": "a"}}, "ill", nulls="drop")
 
 

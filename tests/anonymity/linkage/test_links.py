@@ -220,7 +220,7 @@ def test_a_wrong_call_is_refused():
         link(table, table, "zip")
     with pytest.raises(ParameterError, match="compared"):
         link(table, table, ["zip"], approximate={"age": 1})
-    with pytest.raises(ParameterError, match="policy"):
+    with pytest.raises(ParameterError, match="missing cell"):
         link(table, table, ["zip"], nulls="any")
     with pytest.raises(NameNotFoundError):
         link(table, table, ["zap"])

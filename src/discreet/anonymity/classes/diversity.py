@@ -16,7 +16,7 @@ from discreet.anonymity.classes.keys import bits_of, largest_ratio
 from discreet.anonymity.classes.sensitive_table import SensitiveTable
 from discreet.anonymity.owners import OwnerResult
 from discreet.errors import public_class
-from discreet.exact.numbers import rational, shown
+from discreet.exact.numbers import Number, rational, shown
 
 _TABULATED = 2**16
 
@@ -58,7 +58,7 @@ class Diversity(OwnerResult):
             f"recursive ({shown(self.c)}, {self.l})-diversity {holds}",
         ]
 
-    def is_recursive(self, c: object) -> bool:
+    def is_recursive(self, c: Number) -> bool:
         """Whether recursive (c, l)-diversity holds in every class.
 
         Args:

@@ -20,15 +20,15 @@ from discreet.anonymity.classes.column_risk import ColumnRisk, column_risks
 from discreet.anonymity.classes.diversity import Diversity, diversity_of
 from discreet.anonymity.classes.journalist import JournalistRisk, journalist_risk
 from discreet.anonymity.classes.keys import sum_of_ratios
+from discreet.anonymity.classes.null_policies import NullPolicy, require_policy
 from discreet.anonymity.classes.roles import require_roles
 from discreet.anonymity.classes.sensitive_table import sensitive_table
 from discreet.anonymity.classes.weights import WeightedClasses, weighted_classes
 from discreet.anonymity.owners import OwnerResult
 from discreet.engines.exact_tables import ExactTable, open_table
 from discreet.errors import ParameterError, public_class, short_traceback
-from discreet.exact.numbers import positive, rational, whole
+from discreet.exact.numbers import Number, positive, rational, whole
 
-NULL_POLICIES = ("value", "wildcard", "exclude")
 _ID = re.compile(r"(^|_)u?u?id$|[a-z]I[Dd]$|^ID$")
 
 
@@ -174,13 +174,13 @@ def measure(
     sensitive: Sequence[str] = (),
     ordered: Sequence[str] = (),
     person: str | None = None,
-    nulls: str = "value",
+    nulls: NullPolicy = "value",
     weight: str | None = None,
     population: object = None,
     table: str | None = None,
     l: int = 2,  # noqa: E741 - the field's letter
-    c: object = 3,
-    threshold: object = Fraction(1, 5),
+    c: Number = 3,
+    threshold: Number = Fraction(1, 5),
     memory_limit: str | None = None,
     threads: int | None = None,
 ) -> AnonymityMeasures:
@@ -227,7 +227,8 @@ def measure(
     require_roles(quasi, sensitive, person)
     ordered = _require_ordered(names_of(ordered, "ordered", least=0), sensitive)
     limits = _require_threshold(rational(threshold, "threshold")), whole(l, "l"), positive(c, "c")
-    _require_policy(nulls, population)
+    require_policy(nulls)
+    _require_plain_population(nulls, population)
     with open_table(source, table=table, memory_limit=memory_limit, threads=threads) as rows:
         groups = read_groups(rows, [*quasi, *sensitive, *([weight] if weight else [])], person)
         unnamed = rows.unnamed_rows(person) if person else 0
@@ -321,9 +322,7 @@ def _require_threshold(threshold: Fraction) -> Fraction:
     return threshold
 
 
-def _require_policy(nulls: str, population: object) -> None:
-    if nulls not in NULL_POLICIES:
-        raise ParameterError(f"nulls={nulls!r}", because="there are three policies", instead='nulls="value"')
+def _require_plain_population(nulls: NullPolicy, population: object) -> None:
     if nulls == "wildcard" and population is not None:
         raise ParameterError(
             'nulls="wildcard" with a population',

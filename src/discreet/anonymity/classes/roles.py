@@ -5,6 +5,16 @@ from collections.abc import Sequence
 from discreet.errors import ParameterError
 
 
+def require_hidden_persons(quasi: Sequence[str], person: str | None) -> None:
+    """Refuse the column of persons as a quasi-identifier: nobody publishes it."""
+    if person in quasi:
+        raise ParameterError(
+            f"the quasi-identifier {person!r}, which is the column of persons too",
+            because="the column of persons is never published",
+            instead=f"quasi-identifiers without {person!r}",
+        )
+
+
 def require_roles(quasi: Sequence[str], sensitive: Sequence[str], person: str | None) -> None:
     """Refuse a sensitive column that has a second role: its values would be known, or name people."""
     for name in sensitive:

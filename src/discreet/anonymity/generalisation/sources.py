@@ -7,9 +7,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
+from discreet.anonymity.classes.column_lists import names_of
 from discreet.anonymity.classes.cube import Cube
 from discreet.anonymity.classes.cube import cube as count_people
-from discreet.anonymity.classes.roles import require_roles
+from discreet.anonymity.classes.roles import require_hidden_persons, require_roles
 from discreet.anonymity.generalisation.hierarchies.base import plain_values, text_of
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
 from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError, suggestion
@@ -34,20 +35,12 @@ def open_cube(
     memory_limit: str | None = None,
 ) -> Cube:
     """The cube with these quasi-identifiers, in this order, and at most one sensitive column."""
-    if isinstance(quasi, str) or not quasi:
+    if isinstance(quasi, list) and not quasi:
         raise ParameterError(
             "no quasi-identifiers", because="at least one column is generalised", instead='["zip", "birth_date"]'
         )
-    if len(set(quasi)) < len(quasi):
-        raise ParameterError(
-            f"columns {list(quasi)}", because="each column is listed once", instead=f"{list(dict.fromkeys(quasi))}"
-        )
-    if person in quasi:
-        raise ParameterError(
-            f"the quasi-identifier {person!r}, which is the column of persons too",
-            because="the column of persons is never published",
-            instead=f"quasi-identifiers without {person!r}",
-        )
+    quasi = names_of(quasi, "quasi")
+    require_hidden_persons(quasi, person)
     require_roles(quasi, [sensitive] if sensitive else [], person)
     if isinstance(source, Cube):
         return _select(source, quasi, sensitive, person)

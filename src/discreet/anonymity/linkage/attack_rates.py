@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pyarrow as pa
 
+from discreet.anonymity.classes.column_lists import names_of
 from discreet.anonymity.owners import OwnerResult, with_stamp
-from discreet.engines.sources.arrow_tables import as_arrow, column_names
+from discreet.engines.sources.arrow_tables import as_arrow
 from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number, probability
-from discreet.plots.bars import bars
+from discreet.plots import bars as bar_figures
 from discreet.plots.style import percent
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class AttackRisk(OwnerResult):
         """
         rates = (self.attack, self.control, self.baseline)
         notes = [f"{percent(r.rate)} ({percent(r.interval[0])} to {percent(r.interval[1])})" for r in rates]
-        figure = bars(
+        figure = bar_figures.bars(
             ["people in the data", "control group", "random guesses"],
             [each.rate for each in rates],
             notes,
@@ -202,7 +203,7 @@ def attack_tables(
 def shared_columns(columns: Sequence[str] | None, *sources: object, besides: Sequence[str] = ()) -> list[str]:
     """The named columns, or those that all tables have, `besides` left out; at least one."""
     if columns is not None:
-        return column_names(columns, "columns", example='["age", "sex"]')
+        return list(names_of(columns, "columns"))
     first, *others = (as_arrow(source).column_names for source in sources)
     shared = [name for name in first if name not in besides and all(name in other for other in others)]
     if not shared:

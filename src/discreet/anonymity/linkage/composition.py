@@ -10,25 +10,25 @@ References:
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet import plots
+from discreet.anonymity.classes.column_lists import names_of
+from discreet.anonymity.classes.null_policies import NullPolicy, require_policy
 from discreet.anonymity.linkage.persons import distinct, expand, has_value, is_member, one_column, people_of
 from discreet.anonymity.linkage.worked_releases import HOSPITALS, QUASI, SENSITIVE, TARGET
 from discreet.anonymity.owners import OwnerResult, with_stamp
-from discreet.engines.sources.arrow_tables import Codes, as_arrow, classes, column_names, encode
+from discreet.engines.sources.arrow_tables import Codes, as_arrow, classes, encode
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.plots.style import pluralize
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Nulls = Literal["value", "wildcard", "exclude"]
-NULLS = ("value", "wildcard", "exclude")
 Flags = NDArray[np.bool_]
 
 _CELLS = '{"zip": "130**"}'
@@ -272,7 +272,7 @@ def intersect(
     *,
     quasi: Sequence[str] | None = None,
     person: str | None = None,
-    nulls: Nulls = "value",
+    nulls: NullPolicy = "value",
 ) -> CompositionRisk:
     """Sensitive values of one person that are compatible with every release.
 
@@ -298,7 +298,8 @@ def intersect(
         >>> dp.anonymity.intersect(worked.releases, worked.target, "condition").values
         ('tuberculosis',)
     """
-    _check_releases(releases, nulls)
+    _check_releases(releases)
+    require_policy(nulls)
     one_column(sensitive, "sensitive", example='"condition"')
     if not _has_cells(target, releases):
         raise ParameterError(
@@ -308,7 +309,7 @@ def intersect(
         )
     answers = []
     for name, source in releases.items():
-        columns = column_names(list(quasi or target[name]), "quasi", example='["zip", "age"]')
+        columns = names_of(list(target[name]) if quasi is None else quasi, "quasi")
         needed = dict.fromkeys([*columns, *target[name], sensitive, *([person] if person else [])])
         answers.append(_candidates(name, as_arrow(source, *needed), target[name], columns, sensitive, person, nulls))
     first, *others = ([value for value, _ in each.values] for each in answers)
@@ -345,12 +346,12 @@ def intersect_everyone(
         >>> dp.anonymity.composition.intersect_everyone(releases, quasi, "occupation", person="person_id").people
         100
     """
-    _check_releases(releases, "value")
+    _check_releases(releases)
     one_column(sensitive, "sensitive", example='"condition"')
     one_column(person, "person", example='"person_id"')
     tables, codes = [], []
     for name, source in releases.items():
-        columns = column_names(quasi[name] if isinstance(quasi, Mapping) else quasi, "quasi", example='["zip"]')
+        columns = names_of(quasi[name] if isinstance(quasi, Mapping) else quasi, "quasi")
         tables.append(as_arrow(source, *dict.fromkeys([*columns, sensitive, person])))
         *_, (each,) = classes([tables[-1]], columns)
         codes.append(each)
@@ -370,7 +371,7 @@ def _has_cells(target: Any, releases: Mapping[str, object]) -> bool:
     return all(isinstance(cells, Mapping) and cells for cells in target.values())
 
 
-def _check_releases(releases: object, nulls: object) -> None:
+def _check_releases(releases: object) -> None:
     if isinstance(releases, list | tuple) and len(releases) >= 2:
         names = [f"release {number}" for number in range(1, len(releases) + 1)]
         raise ParameterError(
@@ -384,10 +385,6 @@ def _check_releases(releases: object, nulls: object) -> None:
             because="an intersection needs two or more tables by name",
             instead='releases = {"first": first, "second": second}',
         )
-    if nulls not in NULLS:
-        raise ParameterError(
-            f"nulls={nulls!r}", because="it is not a policy for missing cells", instead='nulls="value"'
-        )
 
 
 def _candidates(
@@ -397,7 +394,7 @@ def _candidates(
     quasi: Sequence[str],
     sensitive: str,
     person: str | None,
-    nulls: Nulls,
+    nulls: NullPolicy,
 ) -> ReleaseCandidates:
     fits = np.ones(table.num_rows, dtype=np.bool_)
     for column, cell in cells.items():
@@ -418,7 +415,7 @@ def _candidates(
     )
 
 
-def _compatible(column: pa.ChunkedArray, cell: Any, nulls: Nulls) -> Flags:
+def _compatible(column: pa.ChunkedArray, cell: Any, nulls: NullPolicy) -> Flags:
     wanted = set(cell) if isinstance(cell, list | tuple | set | frozenset) else {cell}
     missing = nulls == "wildcard" or (nulls == "value" and None in wanted)
     cells = [None if part is None or part != part else part for part in column.to_pylist()]  # noqa: PLR0124 - NaN

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from discreet.anonymity.classes.column_lists import names_of
 from discreet.anonymity.linkage.attack_rates import AttackRate, AttackRisk, attack_tables, confidence_level, fresh
 from discreet.anonymity.linkage.nearest import RowDistances
-from discreet.engines.sources.arrow_tables import Codes, column_names
+from discreet.engines.sources.arrow_tables import Codes
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact.numbers import Number, whole
 
@@ -58,7 +59,7 @@ def assess(
         >>> risk.attack.rate > risk.control.rate
         True
     """
-    halves = column_names(first, "first", example='["zip_code"]'), column_names(second, "second", example='["age"]')
+    halves = names_of(first, "first"), names_of(second, "second")
     if set(halves[0]) & set(halves[1]):
         raise ParameterError(
             f"first and second with {sorted(set(halves[0]) & set(halves[1]))}",

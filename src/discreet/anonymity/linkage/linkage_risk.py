@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.anonymity.owners import OwnerResult, with_stamp
 from discreet.errors import public_class
+from discreet.plots import bars as bar_figures
 from discreet.plots.style import percent, pluralize
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ class LinkageRisk(OwnerResult):
             name = f"{low} candidates" if low == high else f"{low} or more" if high is None else f"{low} to {high}"
             inside = [people for number, people in self.candidates if number >= low and number <= (high or number)]
             bars.append((name, sum(inside), False))
-        figure = bars(
+        figure = bar_figures.bars(
             [name for name, _, _ in bars],
             [float(number) for _, number, _ in bars],
             [pluralize(number, *_PEOPLE) for _, number, _ in bars],

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from discreet.anonymity.classes.column_lists import names_of
+from discreet.anonymity.classes.null_policies import NullPolicy, require_policy
 from discreet.anonymity.linkage.candidates import CandidateSearch, Flags
-from discreet.anonymity.linkage.composition import NULLS, Nulls
 from discreet.anonymity.linkage.linkage_risk import ControlMatches, LearnedValues, LinkageRisk, NextColumn
 from discreet.anonymity.linkage.matching import Tolerance, compare
 from discreet.anonymity.linkage.persons import distinct, has_value, is_member, one_column, people_of
 from discreet.anonymity.linkage.scores import PersonIdentity, identifying_people, people_with, score
-from discreet.engines.sources.arrow_tables import Codes, as_arrow, column_names, encode
+from discreet.engines.sources.arrow_tables import Codes, as_arrow, encode
 from discreet.errors import ParameterError, short_traceback
 
 _CONFIDENCES = ((1, 1), (9, 10), (3, 4), (1, 2))
@@ -47,7 +48,7 @@ def link(
     control: object | None = None,
     learn: str | None = None,
     seek: Sequence[str] | None = None,
-    nulls: Nulls = "value",
+    nulls: NullPolicy = "value",
 ) -> LinkageRisk:
     """Join auxiliary data to a published table, as an attacker would, and count matches.
 
@@ -83,7 +84,7 @@ def link(
         >>> risk.one_candidate == risk.correct, risk.wrong
         (True, 0)
     """
-    columns = column_names(on, "on", example='["birth_date", "zip_code"]')
+    columns = names_of(on, "on")
     distances = dict(approximate or {})
     _check(columns, distances, nulls)
     _check_names({"person": person, "truth": truth, "learn": learn}, seek)
@@ -112,10 +113,7 @@ def link(
 
 
 def _check(columns: Sequence[str], distances: Mapping[str, Tolerance], nulls: object) -> None:
-    if nulls not in NULLS:
-        raise ParameterError(
-            f"nulls={nulls!r}", because="it is not a policy for missing cells", instead='nulls="value"'
-        )
+    require_policy(nulls)
     for name in distances:
         if name not in columns:
             raise ParameterError(
@@ -129,8 +127,8 @@ def _check_names(single: Mapping[str, object], seek: object) -> None:
     for word, name in single.items():
         if name is not None:
             one_column(name, word, example='"diagnosis"')
-    if seek is not None and seek not in ([], ()):
-        column_names(seek, "seek", example='["occupation"]')
+    if seek is not None:
+        names_of(seek, "seek", least=0)
 
 
 def _column_list(table: pa.Table, columns: Sequence[str], person: str | None, truth: str | None) -> list[str]:
@@ -144,7 +142,7 @@ def _join(
     columns: Sequence[str],
     person: str | None,
     distances: Mapping[str, Tolerance],
-    nulls: Nulls,
+    nulls: NullPolicy,
 ) -> _Join:
     owner = person if person in auxiliary.column_names else None
     everybody = people_of(auxiliary, owner)
@@ -182,7 +180,7 @@ def _counts(
     counts: Codes,
     columns: Sequence[str],
     distances: Mapping[str, Tolerance],
-    nulls: Nulls,
+    nulls: NullPolicy,
     has_truth: Flags | None,
 ) -> LinkageRisk:
     # people all of whose rows are left out have no candidate
@@ -249,7 +247,7 @@ def _control(
     columns: Sequence[str],
     person: str | None,
     distances: Mapping[str, Tolerance],
-    nulls: Nulls,
+    nulls: NullPolicy,
 ) -> ControlMatches:
     table = as_arrow(control)
     table = as_arrow(table, *_column_list(table, columns, person, None))

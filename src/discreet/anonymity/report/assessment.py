@@ -6,18 +6,20 @@ Missing cells as wildcards make classes that overlap: they do not roll up, and e
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from discreet.anonymity.classes.column_lists import names_of
 from discreet.anonymity.classes.cube import Cube, cube
+from discreet.anonymity.classes.null_policies import NullPolicy, require_policy
+from discreet.anonymity.classes.roles import require_hidden_persons, require_roles
 from discreet.anonymity.limits import worked_tables
 from discreet.anonymity.report import exposure
-from discreet.anonymity.report.findings import NULLS, RiskFindings
+from discreet.anonymity.report.findings import RiskFindings
 from discreet.anonymity.report.generalisation_cost import generalisation_costs
 from discreet.anonymity.report.release_plan import release_plan, suitable_release
 from discreet.anonymity.report.source_measures import WildcardClasses, sensitive_exposures
 from discreet.engines.exact_sources import table_name
-from discreet.errors import ParameterError, SourceError
+from discreet.errors import SourceError
 
 IN_MEMORY = "the table"
-_EXAMPLE = 'quasi=["zip_code", "birth_date", "sex"]'
 
 
 def assess_source(
@@ -26,17 +28,16 @@ def assess_source(
     *,
     sensitive: Sequence[str],
     person: str | None,
-    nulls: str,
+    nulls: NullPolicy,
     sizes: Sequence[int],
     hierarchies: Mapping[str, object] | None,
     table: str | None,
 ) -> RiskFindings:
     """All findings about a source."""
-    _require_columns(quasi, sensitive, person)
-    if nulls not in NULLS:
-        raise ParameterError(
-            f"nulls={nulls!r}", because="it is not a policy for missing cells", instead='nulls="value"'
-        )
+    quasi, sensitive = names_of(quasi, "quasi"), names_of(sensitive, "sensitive", least=0)
+    require_roles(quasi, sensitive, person)
+    require_hidden_persons(quasi, person)
+    require_policy(nulls)
     table = table_name(source, table)
     whole = cube(source, quasi, sensitive, person=person, table=table)
     _require_people(whole, source_name(source, table))
@@ -61,7 +62,7 @@ def assess_source(
 
 
 def _classes(
-    source: object, known: Cube, *, person: str | None, nulls: str, table: str | None
+    source: object, known: Cube, *, person: str | None, nulls: NullPolicy, table: str | None
 ) -> tuple[tuple[exposure.KnownColumns, ...], tuple[exposure.ColumnExposure, ...]]:
     """The classes as columns become known, and what each column adds."""
     if nulls == "wildcard":
@@ -83,24 +84,4 @@ def _require_people(known: Cube, name: str) -> None:
             f"{name} without a row",
             because="a report is about people, and the table has none",
             instead="the file with its rows",
-        )
-
-
-def _require_columns(quasi: Sequence[str], sensitive: Sequence[str], person: str | None) -> None:
-    """Refuse lists of columns that are not lists, are empty, or name one column twice."""
-    for word, names in (("quasi", quasi), ("sensitive", sensitive)):
-        if isinstance(names, str) or not isinstance(names, Sequence):
-            raise ParameterError(
-                f"{word}={names!r}", because="columns are given as a list", instead=f"{word}=[{names!r}]"
-            )
-    if not quasi:
-        raise ParameterError("quasi=[]", because="an attacker without columns singles out nobody", instead=_EXAMPLE)
-    names = [*quasi, *sensitive, *([person] if person is not None else [])]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        others = [name for name in dict.fromkeys(quasi) if name not in (*sensitive, person)]
-        raise ParameterError(
-            f"column {twice!r} twice",
-            because="a column is a quasi-identifier, sensitive or the person, and only one of them",
-            instead=f"quasi={others or ['zip_code']}",
         )

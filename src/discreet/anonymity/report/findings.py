@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.anonymity.classes.null_policies import NULL_TEXTS
 from discreet.anonymity.limits import WorkedTable
 from discreet.anonymity.owners import STAMP
 from discreet.anonymity.report.exposure import ClassCounts, ColumnExposure, KnownColumns, SensitiveExposure
@@ -16,11 +17,6 @@ SIZE_BINS = (1, 2, 3, 5, 10, 50, 100, 1_000, 10_000)
 """The first size of each bin of class sizes."""
 MOST_SIZES = 12
 """Up to this size each has a line of its own."""
-NULLS = {
-    "value": "a missing cell counts as a value",
-    "wildcard": "a missing cell matches every value",
-    "exclude": "rows with a missing cell are left out",
-}
 NOT_A_GUARANTEE = (
     "k-anonymity describes one file. It does not limit what the file reveals beside other files, answers or knowledge."
 )
@@ -137,7 +133,7 @@ def _attacker(findings: RiskFindings) -> RiskSection:
         f"Prosecutor risk: somebody known to be in the file is matched with {_chance(counts.k)}.",
         f"Marketer risk: {share_text(counts.marketer)} of the people are expected to be matched correctly.",
         *map(_sensitive_sentence, findings.sensitive),
-        f"Here {who}, and {NULLS[findings.nulls]}{_excluded_text(findings)}.",
+        f"Here {who}, and {NULL_TEXTS[findings.nulls]}{_excluded_text(findings)}.",
     ]
     tables = [_growth_table(findings), _column_table(findings), _size_table(findings)]
     heading = f"What an attacker who knows {listing(findings.quasi)} learns"

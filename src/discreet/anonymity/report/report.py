@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.anonymity.classes.null_policies import NullPolicy
 from discreet.anonymity.owner_files import fits, write_file
 from discreet.anonymity.owners import SCHEMA, STAMP, OwnerResult, plain_data
 from discreet.anonymity.report import charts, page, text
@@ -180,7 +181,7 @@ def risk_report(
     *,
     sensitive: Sequence[str] = (),
     person: str | None = None,
-    nulls: str = "value",
+    nulls: NullPolicy = "value",
     k: int | Sequence[int] = SIZES,
     hierarchies: Mapping[str, object] | None = None,
     table: str | None = None,

@@ -8,6 +8,7 @@ from discreet.anonymity.classes.base_groups import read_groups
 from discreet.anonymity.classes.class_table import ClassTable, class_table
 from discreet.anonymity.classes.cube import Cube
 from discreet.anonymity.classes.keys import sum_of_ratios
+from discreet.anonymity.classes.null_policies import NullPolicy
 from discreet.anonymity.classes.risk import measure
 from discreet.anonymity.report.exposure import (
     ClassCounts,
@@ -53,7 +54,7 @@ class WildcardClasses:
 
 
 def sensitive_exposures(
-    source: object, cube: Cube, *, person: str | None, nulls: str, table: str | None
+    source: object, cube: Cube, *, person: str | None, nulls: NullPolicy, table: str | None
 ) -> tuple[SensitiveExposure, ...]:
     """What is learned about each sensitive column; the cube has its classes unless missing cells are wildcards."""
     if not cube.sensitive:
