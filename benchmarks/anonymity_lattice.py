@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 import discreet as dp
-from discreet.anonymity.classes.cube import Cube, cube_of
+from discreet.anonymity.classes.cube import Cube
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
 
 STEPS = {
@@ -38,10 +38,13 @@ def build_cube(people: int, sensitive: list[str]) -> Cube:
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")
         connection.sql("SELECT setseed(0.42)").fetchall()
-        columns = ", ".join([*STEPS, *sensitive])
-        query = f"SELECT {columns}, count(*)::BIGINT AS n FROM ({SQL.format(people=people)}) GROUP BY {columns}"
+        names = ", ".join([*STEPS, *sensitive])
+        query = f"SELECT {names}, count(*)::BIGINT AS n FROM ({SQL.format(people=people)}) GROUP BY {names}"
         found = connection.sql(query).to_arrow_table()
-    return cube_of(found, list(STEPS), sensitive, people="n")
+    columns = {name: found[name].combine_chunks().dictionary_encode() for name in (*STEPS, *sensitive)}
+    values = {name: column.dictionary for name, column in columns.items()}
+    codes = {name: column.indices.to_numpy().astype(np.int64) for name, column in columns.items()}
+    return Cube(tuple(STEPS), tuple(sensitive), values, codes, found["n"].to_numpy())
 
 
 def levels_of(values: pa.Array, steps: tuple[int, ...]) -> GeneralisationLevels:

@@ -1,9 +1,9 @@
 """A count cube keeps who is who where persons have several rows."""
 
 import pyarrow as pa
+from cubes import cube_of
 
 import discreet as dp
-from discreet.anonymity.classes.cube import cube_of
 from discreet.anonymity.owners import STAMP
 
 

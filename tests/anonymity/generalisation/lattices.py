@@ -8,8 +8,9 @@ from math import floor, fsum, log2
 
 import numpy as np
 import pyarrow as pa
+from cubes import cube_of
 
-from discreet.anonymity.classes.cube import Cube, cube_of
+from discreet.anonymity.classes.cube import Cube
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
 
 

@@ -6,9 +6,9 @@ from math import log2
 import numpy as np
 import pyarrow as pa
 import pytest
+from cubes import cube_of
 
 import discreet as dp
-from discreet.anonymity.classes.cube import cube_of
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
 from discreet.anonymity.generalisation.loss import loss_metric, order_of, query_errors
 from discreet.anonymity.generalisation.nodes import node_classes

@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
+from cubes import cube_of
 
-from discreet.anonymity.classes.cube import cube_of
 from discreet.anonymity.generalisation.levels import GeneralisationLevels
 from discreet.anonymity.generalisation.nodes import (
     ClassRequirement,

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
+from cubes import cube_of
 
 from discreet.anonymity import hierarchies
-from discreet.anonymity.classes.cube import cube_of
 from discreet.anonymity.report.default_hierarchies import MOST_NODES, column_levels, default_levels
 
 

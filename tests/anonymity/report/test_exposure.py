@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from cubes import cube_of
 
 import discreet as dp
-from discreet.anonymity.classes.cube import cube_of
 from discreet.anonymity.report import exposure
 
 QUASI = ("zip", "sex", "age")

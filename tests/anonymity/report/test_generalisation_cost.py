@@ -3,8 +3,8 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from cubes import cube_of
 
-from discreet.anonymity.classes.cube import cube_of
 from discreet.anonymity.report.generalisation_cost import AS_IT_IS, LEFT_OUT, GeneralisationCost, generalisation_costs
 
 

@@ -5,30 +5,21 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.anonymity.uniques import row_codes
+from discreet.anonymity.classes import encoding
 from discreet.anonymity.uniques.row_codes import read_rows
-
-
-def blocks_of(table, length):
-    """Groups as an engine gives them, in small batches."""
-    return iter(table.to_batches(max_chunksize=length))
 
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 20])
 def test_codes_are_the_same_over_any_number_of_blocks(block, monkeypatch):
-    monkeypatch.setattr(row_codes, "_BLOCK", block)
+    monkeypatch.setattr(encoding, "_TOGETHER", block)
     rng = dp.testing.generator(2100)
     cells = [None if v == 0 else f"value {v}" for v in rng.integers(0, 30, 200)]
     numbers = rng.integers(-5, 400, 200)
-    encoders = [row_codes._Encoder(), row_codes._Encoder()]
-    for batch in row_codes._blocks(blocks_of(pa.table({"a": cells, "b": numbers}), 3)):
-        for encoder, name in zip(encoders, "ab", strict=True):
-            encoder.add(batch[name], np.arange(batch.num_rows))
-    for encoder, values in zip(encoders, (cells, numbers.tolist()), strict=True):
-        codes = encoder.codes()
-        assert len({*zip(values, codes.tolist(), strict=True)}) == len(set(values)) == encoder.size
-        assert codes.max() < encoder.size
-    assert encoders[0].size <= 30
+    rows = read_rows(pa.table({"a": cells, "b": numbers, "n": range(200)}), ["a", "b", "n"], person=None, table=None)
+    a, b, places = (column.tolist() for column in rows.columns)
+    assert len(set(places)) == len(rows) == 200
+    assert len({*zip(a, b, strict=True)}) == len({*zip(cells, numbers.tolist(), strict=True)})
+    assert (max(a) + 1, max(b) + 1) == rows.sizes[:2] == (len({*cells}), len({*numbers.tolist()}))
 
 
 def test_codes_have_the_smallest_type():

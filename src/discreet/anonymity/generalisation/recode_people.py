@@ -8,8 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.anonymity.classes.cube import Codes
-
-_WIDEST = 2**62
+from discreet.anonymity.classes.keys import pack, renumber
 
 
 @dataclass(frozen=True)
@@ -56,17 +55,4 @@ def row_groups(counts: pa.ChunkedArray, persons: pa.ChunkedArray | None) -> RowG
 
 def classes_of(columns: Sequence[Codes], size: int) -> Codes:
     """The class of each group: alike in all columns, alike in number. Classes are numbered in the order of codes."""
-    found, most = np.zeros(size, dtype=np.int64), 1
-    for codes in columns:
-        width = int(codes.max(initial=0)) + 1
-        if most * width >= _WIDEST:
-            # a class and a code are both below the number of groups, so that their pair fits 64 bits
-            found = _renumber(found)
-            most = int(found.max(initial=0)) + 1
-        found, most = found * width + codes, most * width
-    return _renumber(found)
-
-
-def _renumber(keys: Codes) -> Codes:
-    _, found = np.unique(keys, return_inverse=True)
-    return found.astype(np.int64)
+    return renumber(pack([(codes, int(codes.max(initial=0)) + 1) for codes in columns], size).values)[0]

@@ -12,6 +12,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.anonymity.classes.keys import pack
+from discreet.anonymity.classes.keys import renumber as renumber_keys
 from discreet.anonymity.linkage.matching import Cells, EqualCells, RangeCells, SimilarCells
 from discreet.anonymity.linkage.persons import distinct, expand, renumber
 from discreet.engines.sources.arrow_tables import Codes
@@ -220,10 +222,7 @@ def _sort_rows(
 
 def _combine(columns: Sequence[Codes], rows: int) -> Codes:
     """One code for each combination of codes."""
-    known = np.zeros(rows, dtype=np.int64)
-    for codes in columns:
-        known = renumber(known * (int(codes.max(initial=0)) + 1) + codes)
-    return known
+    return renumber_keys(pack([(codes, int(codes.max(initial=0)) + 1) for codes in columns], rows).values)[0]
 
 
 def _targets(descriptions: Codes, people: Codes) -> tuple[Codes, Codes, Codes]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.anonymity.classes.cube import Codes, Cube
-from discreet.anonymity.classes.keys import first_of_runs, renumber, runs
+from discreet.anonymity.classes.keys import ClassKeys, People, first_of_runs, pack, renumber, runs
 
 
 @dataclass(frozen=True)
@@ -187,21 +187,14 @@ def share(part: int, whole: int) -> Fraction:
     return Fraction(part, whole) if whole else Fraction(0)
 
 
-def _classes(cube: Cube, columns: Sequence[str]) -> _Classes:
-    of_row = np.zeros(len(cube.people), dtype=np.int64)
-    for name in columns:
-        # numbers below the rows of the cube, times a number of values below them, fit 64 bits
-        of_row = renumber(of_row * max(1, len(cube.values[name])) + cube.codes[name])[0]
-    number = int(of_row.max(initial=-1)) + 1
-    if cube.persons is None:
-        sizes = np.zeros(number, dtype=np.int64)
-        np.add.at(sizes, of_row, cube.people)
-        return _Classes(of_row, sizes, of_row, None)
-    width = cube.total or 1
-    pairs = np.sort(of_row * width + cube.persons)
-    pairs = pairs[first_of_runs(pairs)]
-    sizes = np.bincount(pairs // width, minlength=number).astype(np.int64)
-    return _Classes(of_row, sizes, pairs // width, pairs % width)
+def _classes(cube: Cube, names: Sequence[str]) -> _Classes:
+    columns = [(cube.codes[name], len(cube.values[name])) for name in names]
+    keys = ClassKeys(*renumber(pack(columns, len(cube.people)).values))
+    people = People(cube.people, cube.persons, cube.total)
+    # classes are numbered without gaps: the sizes stand in the order of the numbers
+    sizes = people.by(keys)[1]
+    pairs = (keys.values, None) if cube.persons is None else people.pairs(keys)
+    return _Classes(keys.values, sizes, *pairs)
 
 
 def _people_in(classes: _Classes, chosen: NDArray[np.bool_]) -> int:
