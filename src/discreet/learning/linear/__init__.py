@@ -1,0 +1,1 @@
+"""Linear models: scores that are sums of one public weight for each feature."""

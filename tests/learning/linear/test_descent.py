@@ -1,0 +1,47 @@
+"""Descent reads noisy sums alone."""
+
+import numpy as np
+import pytest
+
+from discreet.learning.core.lattice import ONE
+from discreet.learning.linear.descent import LARGEST_WEIGHT, Descent
+from discreet.learning.linear.model import slot_count
+
+from .tables import FEATURES
+
+SLOTS = slot_count(FEATURES)
+
+
+def test_weights_start_at_zero_and_follow_the_gradient():
+    descent = Descent(FEATURES, 1, np.full(SLOTS, 100.0), 0.01)
+    assert not descent.weights.any()
+    gradient = np.linspace(-50, 50, SLOTS)[:, None]
+    descent.move(gradient)
+    assert (np.sign(descent.weights) == np.sign(gradient)).all()
+
+
+def test_a_gradient_no_longer_than_its_noise_moves_nothing():
+    descent = Descent(FEATURES, 1, np.full(SLOTS, 100.0), 10.0)
+    descent.move(np.full((SLOTS, 1), 5.0))
+    assert not descent.weights.any()
+
+
+def test_what_all_classes_share_moves_nothing():
+    descent = Descent(FEATURES, 3, np.full(SLOTS, 100.0), 0.01)
+    descent.move(np.full((SLOTS, 3), 50.0))
+    assert not descent.weights.any()
+
+
+def test_the_average_is_over_the_last_half():
+    descent = Descent(FEATURES, 1, np.full(SLOTS, 100.0), 0.01)
+    path = []
+    for _ in range(4):
+        descent.move(np.full((SLOTS, 1), 20.0))
+        path.append(descent.weights)
+    assert descent.average / ONE == pytest.approx((path[2] + path[3]) / 2 / ONE, abs=1e-5)
+
+
+def test_weights_stay_within_what_scores_can_add():
+    descent = Descent(FEATURES, 1, np.zeros(SLOTS), 1e-9)
+    descent.move(np.full((SLOTS, 1), 1e9))
+    assert np.abs(descent.weights).max() == LARGEST_WEIGHT * ONE
