@@ -23,11 +23,20 @@ simple = st.one_of(
     st.builds(events.DiscreteGaussianEvent, scales, rates, st.integers(1, 50)),
     st.builds(events.SampledGaussianEvent, shares, scales, rates),
 )
+shapes = st.fractions(min_value=Fraction(-1, 2), max_value=5, max_denominator=100)
+stops = st.fractions(min_value=Fraction(1, 1000), max_value=Fraction(999, 1000), max_denominator=1000)
+
+
+def _has_no_delta(event: events.Event) -> bool:
+    return not events.total_delta(event)
+
+
 nested = st.recursive(
     simple,
     lambda inner: st.one_of(
         st.builds(events.ComposedEvent, st.lists(inner, max_size=3).map(tuple)),
         st.builds(events.RepeatedEvent, inner, st.integers(1, 1000)),
+        st.builds(events.RepeatedSelectionEvent, inner.filter(_has_no_delta), shapes, stops),
     ),
     max_leaves=6,
 )

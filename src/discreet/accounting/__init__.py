@@ -9,7 +9,8 @@ know or a range where its theorem does not hold. The ledger charges by `costs`, 
     pure           sums of epsilons
     approximate    basic, advanced and optimal composition of (epsilon, delta)
     concentrated   sums of rho, and the tight conversion
-    renyi          one divergence for each order; sampled_gaussian has that of a Poisson sample
+    renyi          one divergence for each order
+    sampled_gaussian, repeated_selection   divergences of a sum over a Poisson sample, and of the best of several runs
     pld            privacy-loss distributions, for batches fixed in advance
     group          several units at once
     tradeoff       what an attacker gains: advantage, true positive rate

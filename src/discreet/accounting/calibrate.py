@@ -132,6 +132,8 @@ def with_more_noise(event: events.Event, factor: Fraction) -> events.Event:
             return events.ComposedEvent(tuple(with_more_noise(part, factor) for part in parts))
         case events.RepeatedEvent(part, count):
             return events.RepeatedEvent(with_more_noise(part, factor), count)
+        case events.RepeatedSelectionEvent(run, eta, gamma):
+            return events.RepeatedSelectionEvent(with_more_noise(run, factor), eta, gamma)
         case events.DiscreteLaplaceEvent(scale, sensitivity):
             return events.DiscreteLaplaceEvent(scale * factor, sensitivity)
         case events.LaplaceEvent(scale, sensitivity):

@@ -14,6 +14,7 @@ Definition
                             discrete noise is a post-processing of continuous noise of 40 less variance, but for a
                             factor within 1 +- 10^-300 (docs/proofs/accounting/sampled_gaussian.md); the pair of its rho
                             where sigma^2 is at most 80
+        best of runs        the pair of its epsilon or of its rho; accounting.renyi says less
         epsilon, delta      randomized response, with probability delta lost
         bounded range       losses between -epsilon and epsilon with density proportional to e^(loss/2), which is tight
                             for one event; or the pair of its rho, which is tighter for many; whichever says less.
@@ -169,7 +170,7 @@ def _parts(event: events.Event) -> Counter[events.Event]:
                 ratio += count * squared / variance
             case events.ConcentratedEvent(one_rho, one_delta):
                 rho, own = rho + count * one_rho, own + count * one_delta
-            case events.DiscreteGaussianEvent() | events.SampledGaussianEvent() if _is_beyond_a_sum(leaf):
+            case _ if _is_beyond_a_sum(leaf):
                 rho += count * price(leaf).rho
             case events.DiscreteGaussianEvent(variance, squared, dimension) if dimension > 1:
                 steps = min(max(1, math.floor(squared)), dimension)
@@ -186,11 +187,17 @@ def _parts(event: events.Event) -> Counter[events.Event]:
     return counted
 
 
-def _is_beyond_a_sum(event: events.DiscreteGaussianEvent | events.SampledGaussianEvent) -> bool:
-    if isinstance(event, events.SampledGaussianEvent):
-        return event.variance <= 2 * _ROUNDING_VARIANCE
-    moves_by_steps = event.dimension == 1 or event.squared_sensitivity < _SQUARE_OF_TWO_STEPS
-    return not moves_by_steps or event.variance > _WIDEST_SIGMA**2
+def _is_beyond_a_sum(event: events.Event) -> bool:
+    """Whether an event without an epsilon has no pair of its own, so that its rho is all that is known."""
+    match event:
+        case events.SampledGaussianEvent(_, variance, _):
+            return variance <= 2 * _ROUNDING_VARIANCE
+        case events.DiscreteGaussianEvent(variance, squared, dimension):
+            moves_by_steps = dimension == 1 or squared < _SQUARE_OF_TWO_STEPS
+            return not moves_by_steps or variance > _WIDEST_SIGMA**2
+        case events.RepeatedSelectionEvent():
+            return price(event).epsilon is None
+    return False
 
 
 def _compose(parts: Counter[events.Event]) -> Any:

@@ -9,7 +9,7 @@ Definition
 Guarantee
     Privacy costs of events add up, also where each event is chosen after seeing the answers to earlier ones.
 Exactness
-    Rational in, rational out; nothing is rounded here.
+    Rational in, rational out; nothing is rounded here but the rho of a repeated selection, which is rounded up.
 Not covered
     Amplification by sampling in rho: a sampled sum has the rho of the same sum without sampling, and less only at one
     order (accounting.renyi).
@@ -24,6 +24,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from discreet import events
+from discreet.accounting.repeated_selection import concentrated
 from discreet.zcdp import pure_rho
 
 
@@ -66,4 +67,16 @@ def price(event: events.Event) -> EventCost:
             return EventCost(None, squared / (2 * variance), Fraction(0))
         case events.ConcentratedEvent(rho, delta):
             return EventCost(None, rho, delta)
+        case events.RepeatedSelectionEvent():
+            return _selection(event)
     raise events.no_event(event)
+
+
+def _selection(event: events.RepeatedSelectionEvent) -> EventCost:
+    """Of the best of a random number of runs; the rho of its epsilon where that is less."""
+    run = total(event.event)
+    rho = concentrated(run.rho, event.eta, event.gamma)
+    if run.epsilon is None:
+        return EventCost(None, rho, Fraction(0))
+    epsilon = (2 + event.eta) * run.epsilon
+    return EventCost(epsilon, min(rho, pure_rho(epsilon)), Fraction(0))

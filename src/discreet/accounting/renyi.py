@@ -11,6 +11,7 @@ Definition
                                       z = (alpha-1) (1 - e^(-alpha e))/(alpha e^-e (1 - e^(-(alpha-1) e)))
         rho-zCDP                      alpha rho
         sampled Gaussian              accounting.sampled_gaussian
+        best of several runs          accounting.repeated_selection
 Guarantee
     Divergences of one order add for events fixed in advance, and for events chosen as one goes if the order was fixed
     in advance, as that of a privacy budget is. Any order converts: the tight conversion is that of Canonne, Kamath and
@@ -34,6 +35,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from discreet import events
+from discreet.accounting import repeated_selection
 from discreet.accounting.concentrated import delta_left
 from discreet.accounting.prices import price, total
 from discreet.accounting.sampled_gaussian import divergence as sampled_gaussian
@@ -189,7 +191,33 @@ def _simple(event: events.Event, alpha: Fraction) -> Fraction:
             return alpha * rho
         case events.SampledGaussianEvent():
             return sampled_gaussian(event, alpha)
+        case events.RepeatedSelectionEvent():
+            return _selection(event, alpha)
     raise events.no_event(event)
+
+
+def _selection(event: events.RepeatedSelectionEvent, alpha: Fraction) -> Fraction:
+    """Of the best of a random number of runs; of its epsilon or rho where that is less."""
+    counted = tuple(events.leaves(event.event))
+    known = price(event)
+    bound = alpha * known.rho if known.epsilon is None else min(alpha * known.rho, _coin(known.epsilon, alpha))
+    found = repeated_selection.divergence(
+        lambda order: _sum(counted, order), _penalty(event.event, event.gamma), event.eta, event.gamma, alpha
+    )
+    return min(bound, found)
+
+
+@lru_cache(maxsize=1024)
+def _penalty(run: events.Event, gamma: Fraction) -> Fraction:
+    """The least that an order of the grid adds to a selection among runs."""
+    counted = tuple(events.leaves(run))
+
+    @cache
+    def at_order(order: Fraction) -> Fraction:
+        divergence = _sum(counted, order) if order > 1 else Fraction(0)
+        return repeated_selection.penalty_at(divergence, order, gamma)
+
+    return min(at_order(Fraction(1)), at_order(_best(at_order)))
 
 
 def _coin(rate: Fraction, alpha: Fraction) -> Fraction:

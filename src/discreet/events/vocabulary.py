@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from discreet.errors import AccountingError, public_class, short_traceback
+from discreet.errors import AccountingError, ParameterError, public_class, short_traceback
 from discreet.events.simple import (
     ApproximateConcentratedEvent,
     ApproximateEvent,
@@ -20,7 +20,7 @@ from discreet.events.simple import (
     SampledGaussianEvent,
     read_field,
 )
-from discreet.exact.numbers import whole
+from discreet.exact.numbers import rational, whole
 
 
 @public_class
@@ -63,6 +63,45 @@ class RepeatedEvent:
         read_field(self, "count", whole)
 
 
+@public_class
+@dataclass(frozen=True)
+class RepeatedSelectionEvent:
+    """The best of a random number of runs of one event, such as of a model that is fitted and scored.
+
+    The number of runs has the truncated negative binomial law and is not published.
+
+    Args:
+        event: Event of one run, its score included, without a delta of its own.
+        eta: Shape of the number of runs, above -1; 1 is the geometric law, 0 the logarithmic one.
+        gamma: Parameter of the mean, above 0 and below 1; the mean of the geometric law is 1/gamma.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.RepeatedSelectionEvent(dp.events.ConcentratedEvent(0.01), eta=1, gamma=0.05)
+    """
+
+    event: "Event"
+    eta: Fraction
+    gamma: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "event", event_of(self.event))
+        read_field(self, "eta", rational)
+        read_field(self, "gamma", rational)
+        if self.eta <= -1 or not 0 < self.gamma < 1:
+            raise ParameterError(
+                "a number of runs outside its law",
+                because="eta must be above -1, and gamma above 0 and below 1",
+                instead="eta=1, gamma=0.05",
+            )
+        if total_delta(self.event):
+            raise AccountingError(
+                "selection among runs with a delta of their own",
+                because="its privacy cost is proved for runs without one",
+                instead="a run with discrete Gaussian or Laplace noise alone",
+            )
+
+
 Event = (
     PureEvent
     | BoundedRangeEvent
@@ -76,6 +115,7 @@ Event = (
     | SampledGaussianEvent
     | ComposedEvent
     | RepeatedEvent
+    | RepeatedSelectionEvent
 )
 
 KINDS: dict[str, type] = {
@@ -91,6 +131,7 @@ KINDS: dict[str, type] = {
     "SampledGaussianEvent": SampledGaussianEvent,
     "ComposedEvent": ComposedEvent,
     "RepeatedEvent": RepeatedEvent,
+    "RepeatedSelectionEvent": RepeatedSelectionEvent,
 }
 """The names that ledgers and receipts know events by; they stay when a class is renamed."""
 

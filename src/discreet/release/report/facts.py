@@ -235,8 +235,16 @@ def _event_text(leaf: events.Event) -> str:
             return f"a batch of epsilon {shown_up(epsilon)}, delta {shown_up(delta)} and rho {shown_up(rho)}"
         case events.ConcentratedEvent(rho, delta):
             return f"a mechanism of rho {shown_up(rho)}" + (f" and delta {shown_up(delta)}" if delta else "")
+        case events.RepeatedSelectionEvent(run, eta, gamma):
+            law = f"truncated negative binomial, eta {shown(eta)}, gamma {shown(gamma)}"
+            return f"the best of a random number of runs ({law}), each {' and '.join(_run_texts(run))}"
         case _:
             return type(leaf).__name__
+
+
+def _run_texts(run: events.Event) -> Iterator[str]:
+    for leaf, count in events.leaves(run):
+        yield f"{_event_text(leaf)}{f', {count:,} times' if count > 1 else ''}"
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
