@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet.learning.artefacts import load
     from discreet.learning.core.account import BudgetAccount
     from discreet.learning.core.features import DeclaredFeature, categories, edges, linear_bins, log_bins
 
@@ -19,10 +20,11 @@ _HOMES = {
     "categories": "core.features",
     "edges": "core.features",
     "linear_bins": "core.features",
+    "load": "artefacts",
     "log_bins": "core.features",
 }
 
-__all__ = ["BudgetAccount", "DeclaredFeature", "categories", "edges", "linear_bins", "log_bins"]
+__all__ = ["BudgetAccount", "DeclaredFeature", "categories", "edges", "linear_bins", "load", "log_bins"]
 
 
 def __getattr__(name: str) -> object:

@@ -58,13 +58,31 @@ class BudgetAccount:
         """
         cost = self.budget.cost(event)
         with self._lock:
-            if not self.budget.admits(self._spent + cost):
-                raise BudgetError(
-                    "a fit that does not fit the account",
-                    because=f"{self._fits:,} charges before it have used the budget",
-                    instead="dp.learning.search(model, candidates, epsilon=1), which is charged once for all its fits",
-                )
+            self._refuse_beyond(cost)
             self._spent, self._fits = self._spent + cost, self._fits + 1
+
+    @short_traceback
+    def check(self, event: events.Event) -> None:
+        """Refuse an event that does not fit the rest of the budget; nothing is charged.
+
+        Args:
+            event: The event.
+
+        Raises:
+            BudgetError: If it does not fit.
+        """
+        self._refuse_beyond(self.budget.cost(event))
+
+    def _refuse_beyond(self, cost: Cost) -> None:
+        if not self.budget.admits(self._spent + cost):
+            raise BudgetError(
+                "a fit that does not fit the account",
+                because=f"{self._fits:,} charges before it have used the budget",
+                instead="dp.learning.search(model, candidates, epsilon=1), which is charged once for all its fits",
+            )
+
+    def __repr__(self) -> str:
+        return f"BudgetAccount({self.budget!r}), {self._fits:,} fits charged"
 
     def __sklearn_clone__(self) -> Self:
         return self

@@ -1,6 +1,7 @@
 """Rows as codes of public features: what a learner computes contributions from, in blocks of whole people."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,3 +45,16 @@ def group_people(codes: Codes, target: Integers, person: NDArray[np.int64] | Non
     starts = np.flatnonzero(is_first)
     alone = len(starts) == len(order)
     return EncodedRows(codes[order], target[order], None if alone else starts.astype(np.int64))
+
+
+def split_people(rows: EncodedRows, largest: int = 1 << 16) -> list[EncodedRows]:
+    """The same rows in blocks of whole people, of about so many rows; the rows of one person may be more."""
+    if len(rows) <= largest:
+        return [rows]
+    begins = np.arange(len(rows)) if rows.starts is None else rows.starts
+    cuts = np.unique(begins[np.searchsorted(begins, np.arange(0, len(rows), largest), side="right") - 1])
+    blocks = []
+    for low, high in pairwise([*cuts.tolist(), len(rows)]):
+        inside = None if rows.starts is None else rows.starts[(rows.starts >= low) & (rows.starts < high)] - low
+        blocks.append(EncodedRows(rows.codes[low:high], rows.target[low:high], inside))
+    return blocks

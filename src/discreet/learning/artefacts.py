@@ -1,0 +1,110 @@
+"""Saved models: JSON with declared facts, the model, its event and its guarantee; never pickle, never a row.
+
+A file is read as data: the class of the estimator is one of the public names of `discreet.learning`, and its arguments
+are those of its constructor.
+"""
+
+import importlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet import events
+from discreet.errors import ParameterError, UnsupportedError, short_traceback
+from discreet.learning.core.features import feature_from_json
+
+FORMAT = "discreet.model/1"
+NOT_SAVED = ("features", "budget", "epsilon", "rho")
+"""Arguments that a file does not have as given: features have a place of their own, costs are in the event."""
+
+
+def write(path: Any, estimator: Any) -> None:
+    """Write a fitted estimator; `load` reads it."""
+    given = estimator.get_params(deep=False)
+    text = json.dumps(
+        {
+            "format": FORMAT,
+            "estimator": type(estimator).__name__,
+            "guarantee": estimator.guarantee_,
+            "event": events.to_json(estimator.event_),
+            "has_names": estimator.has_names,
+            "features": [[name, feature.to_json()] for name, feature in estimator.features_.items()],
+            "parameters": {name: plain_value(value) for name, value in given.items() if name not in NOT_SAVED},
+            "model": estimator.model_.to_json(),
+        },
+        allow_nan=False,
+        separators=(",", ":"),
+    )
+    Path(path).write_text(text, encoding="utf-8")
+
+
+@short_traceback
+def load(path: Any) -> Any:
+    """Read a model that `save` wrote: JSON, so that no file can run code.
+
+    Args:
+        path: Path of the file.
+
+    Returns:
+        The fitted estimator. It has no account: to fit it again, set `budget`.
+
+    Raises:
+        ParameterError: If the file is not a saved model of this version.
+
+    Example:
+        >>> from pathlib import Path
+        >>> import discreet as dp
+        >>> _ = Path("other.json").write_text("{}")
+        >>> dp.learning.load("other.json")
+        Traceback (most recent call last):
+        discreet.errors.ParameterError: ...
+    """
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        kind = _estimator_class(data)
+        features = {str(name): feature_from_json(feature) for name, feature in data["features"]}
+        declared: object = features if data["has_names"] else next(iter(features.values()))
+        estimator = kind(features=declared, **data["parameters"])
+        model, event = kind.model_from_json(data["model"]), events.from_json(data["event"])
+        return estimator.adopt(model, features, event, str(data["guarantee"]))
+    except OSError:
+        raise
+    except Exception:  # noqa: BLE001 - a file can be wrong in any way
+        raise ParameterError(
+            "a file that is not a saved model",
+            because=f"its format is not {FORMAT!r}",
+            instead='model.save("model.json"), then dp.learning.load("model.json")',
+        ) from None
+
+
+def _estimator_class(data: Mapping[str, Any]) -> Any:
+    public = importlib.import_module("discreet.learning")
+    name = data["estimator"]
+    if data["format"] != FORMAT or name not in public.__all__:
+        raise ValueError("another format")
+    kind = getattr(public, name)
+    if not hasattr(kind, "model_from_json"):
+        raise ValueError("not an estimator")
+    return kind
+
+
+def plain_value(value: object) -> object:
+    """An argument as plain data.
+
+    Raises:
+        UnsupportedError: If it is neither a number, a text, a truth value, None nor a list of such.
+    """
+    if isinstance(value, np.generic):
+        return plain_value(value.item())
+    if isinstance(value, np.ndarray | list | tuple):
+        return [plain_value(each) for each in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise UnsupportedError(
+        f"a saved model with an argument of type {type(value).__name__}",
+        because="a file holds numbers, texts and lists of such",
+        instead="an argument that is a number, a text or a list",
+    )

@@ -1,0 +1,460 @@
+"""The base of all estimators: the interface of scikit-learn over learners that receive noisy sums alone.
+
+The order of a fit: what was declared is checked; the learner is made from public facts; its event is charged to the
+account; only then are cells read. Errors before the charge are exact, errors after it are one constant sentence. Rows
+without a declared class, with a target that is not a number, or without a person contribute nothing.
+
+`score` and other functions of scikit-learn compute on the rows they are given, without noise and without a charge: give
+them public rows, or release scores of private rows by `dp.learning.evaluation`.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from importlib.util import find_spec
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import events
+from discreet.catalog.privacy_unit import ROW, unit_of
+from discreet.errors import Failure, ParameterError, TableShapeError, missing_extra, public_class
+from discreet.exact.numbers import Number, whole
+from discreet.learning import artefacts
+from discreet.learning.core.account import BudgetAccount
+from discreet.learning.core.features import DeclaredFeature
+from discreet.learning.core.lattice import ONE, Integers
+from discreet.learning.core.learner import Learner, PublicModel
+from discreet.learning.core.rows import EncodedRows, group_people, split_people
+from discreet.learning.core.training import NoisySums, PeopleInMemory, planned_sum
+from discreet.learning.tables import (
+    Floats,
+    TableView,
+    class_numbers,
+    column_places,
+    encode_table,
+    label_text,
+    numbers,
+    of_length,
+    open_cells,
+    open_table,
+    person_numbers,
+)
+from discreet.planner.budget.allocation import Spending, spending
+from discreet.release.guarantee import Guarantee
+
+if find_spec("sklearn") is None:
+    raise missing_extra("an estimator", "scikit-learn", "learning")
+
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import check_is_fitted
+
+Features = Mapping[str, DeclaredFeature] | DeclaredFeature
+FITTED_STATE = (
+    "model_",
+    "event_",
+    "guarantee_",
+    "features_",
+    "classes_",
+    "n_features_in_",
+    "feature_names_in_",
+    "_sklearn_output_config",
+    "_metadata_request",
+)
+"""All that a fitted estimator may hold beside its arguments."""
+
+
+@public_class
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators: arguments are stored as given, and `fit` charges before it reads.
+
+    Attributes:
+        features: Declaration of each column by its name, or one declaration for all columns.
+        size: Approximate number of people, declared.
+        budget: Account that fits are charged to; clones share it.
+        epsilon: Epsilon of one fit. Default: the whole epsilon of the account's budget.
+        rho: The same as a rho of zero-concentrated privacy.
+        neighbours: Which two tables must be hard to tell apart: "add_remove" or "replace_one" a person.
+    """
+
+    features: Features | None
+    size: int | None
+    budget: BudgetAccount | None
+    epsilon: Number | None
+    rho: Number | None
+    neighbours: str
+    model_: PublicModel
+    event_: events.Event
+    guarantee_: str
+    features_: dict[str, DeclaredFeature]
+    _sums: ClassVar[type[NoisySums]] = NoisySums
+
+    def learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> Learner:
+        """The algorithm with all its public parameters.
+
+        Args:
+            features: Declared features by column.
+            rho: Privacy cost of the training.
+            replace_one: Whether neighbours differ by a replaced person.
+
+        Returns:
+            The learner.
+
+        Raises:
+            ParameterError: If a parameter is outside its range.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def model_from_json(cls, data: dict[str, Any]) -> PublicModel:
+        """The model that `PublicModel.to_json` wrote.
+
+        Args:
+            data: Plain data.
+
+        Returns:
+            The model.
+        """
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:  # noqa: N803 - the name of scikit-learn
+        """Train a private model; its whole cost is charged before a cell is read.
+
+        Args:
+            X: Table of rows: pandas, Polars, Arrow, numpy or lists.
+            y: Target of each row.
+            groups: Person of each row. Default: each row is a person.
+
+        Returns:
+            The estimator.
+
+        Raises:
+            BudgetError: If the cost does not fit the account.
+            ParameterError: If something needed is not declared, or does not fit.
+            Failure: If reading or training failed after the charge.
+        """
+        table = open_table(X)
+        target = self._open_target(y, table)
+        people = None if groups is None else of_length(open_cells(groups, "groups"), table, "groups")
+        features = self._table_features(table)
+        spent = self._spending()
+        unit = unit_of(ROW if people is None else "person", self.neighbours)  # type: ignore[arg-type]
+        learner = self.learner(features, spent.amount, replace_one=self.neighbours == "replace_one")
+        event = learner.schedule.event
+        self._charge(event)
+        try:
+            model = self._train(learner, self._blocks(table, features, target, people))
+        except Exception:
+            if self._is_private:
+                raise Failure from None
+            raise
+        return self.adopt(model, features, event, str(Guarantee(spent.epsilon, spent.delta, unit, "this fit")))
+
+    def adopt(
+        self, model: PublicModel, features: Mapping[str, DeclaredFeature], event: events.Event, guarantee: str
+    ) -> Self:
+        """Become fitted with a model that was trained and charged elsewhere.
+
+        Args:
+            model: The model.
+            features: Declared features by column, in the order of its codes.
+            event: The event that was charged.
+            guarantee: What the model reveals, in words.
+
+        Returns:
+            The estimator.
+        """
+        self.model_, self.event_, self.guarantee_ = model, event, guarantee
+        self.features_ = dict(features)
+        self.n_features_in_ = len(self.features_)
+        if self.has_names:
+            self.feature_names_in_ = np.asarray(list(self.features_), dtype=object)
+        return self
+
+    def save(self, path: Any) -> None:
+        """Write the fitted model as JSON, without any row: declared facts, the model, its event and guarantee.
+
+        Args:
+            path: Path of the file.
+        """
+        check_is_fitted(self, "model_")
+        artefacts.write(path, self)
+
+    @property
+    def has_names(self) -> bool:
+        """Whether features are declared by the names of columns."""
+        return isinstance(self.features, Mapping)
+
+    def declared_size(self) -> int:
+        """The declared number of people.
+
+        Returns:
+            The number.
+
+        Raises:
+            ParameterError: If none was declared.
+        """
+        if self.size is None:
+            raise ParameterError(
+                f"{type(self).__name__} without size",
+                because="the number of people is private, so an approximate one is declared",
+                instead="size=30_000",
+            )
+        return whole(self.size, "size")
+
+    _is_private: ClassVar[bool] = True
+
+    def _spending(self) -> Spending:
+        """What one fit costs, from the budget of the account."""
+        budget = _account(self.budget, type(self).__name__).budget
+        if not budget.conversion_delta:
+            raise ParameterError(
+                "a fit under a pure privacy budget",
+                because="Gaussian noise has no finite epsilon without a delta",
+                instead="budget=dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))",
+            )
+        epsilon = budget.epsilon if self.epsilon is None and self.rho is None else self.epsilon
+        return spending(budget, epsilon=epsilon, rho=self.rho, mechanism="gaussian")
+
+    def _charge(self, event: events.Event) -> None:
+        _account(self.budget, type(self).__name__).charge(event)
+
+    def _train(self, learner: Learner, blocks: Sequence[EncodedRows]) -> PublicModel:
+        return learner.train(self._sums(PeopleInMemory(blocks), learner.schedule))
+
+    def _table_features(self, table: TableView) -> dict[str, DeclaredFeature]:
+        """The declared features, in their order; the columns of the table are these."""
+        if isinstance(self.features, DeclaredFeature):
+            return {f"x{place}": self.features for place in range(table.width)}
+        if not isinstance(self.features, Mapping) or not self.features:
+            raise _undeclared(f"{type(self).__name__} without features")
+        if not all(isinstance(each, DeclaredFeature) for each in self.features.values()):
+            raise _undeclared("features that are not declared")
+        column_places(table, list(self.features), type(self).__name__)
+        return dict(self.features)
+
+    def _blocks(
+        self, table: TableView, features: dict[str, DeclaredFeature], target: Any, people: Any
+    ) -> Sequence[EncodedRows]:
+        """The rows as codes, in blocks of whole people: cells are read here, and nowhere before."""
+        places = column_places(table, list(features), type(self).__name__, by_name=self.has_names)
+        codes = encode_table(table, places, list(features.values()))
+        steps, counts = self._target_steps(target)
+        person = None if people is None else person_numbers(people)
+        counts = counts if person is None else counts & (person >= 0)
+        if not counts.all():
+            codes, steps, person = codes[counts], steps[counts], None if person is None else person[counts]
+        return split_people(group_people(codes, steps, person))
+
+    def _open_target(self, y: Any, table: TableView) -> Any:
+        if y is None:
+            raise TableShapeError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None",
+                because="a model is fitted to targets",
+                instead="model.fit(X, y)",
+            )
+        cells = of_length(open_cells(y, "y"), table, "y")
+        if len(getattr(y, "shape", ())) == 2:
+            warnings.warn("A column-vector y was passed when a 1d array was expected", DataConversionWarning, 3)
+        return cells
+
+    def _target_steps(self, target: Any) -> tuple[Integers, NDArray[np.bool_]]:
+        """The target of each row as the learner reads it, and whether the row counts."""
+        raise NotImplementedError
+
+    def _scores(self, X: Any) -> Floats:  # noqa: N803 - the name of scikit-learn
+        """The scores of the model, where 1.0 is a logit or half the width of the bounds."""
+        check_is_fitted(self, "model_")
+        table = open_table(X)
+        places = column_places(table, list(self.features_), type(self).__name__, by_name=self.has_names)
+        codes = encode_table(table, places, list(self.features_.values()))
+        return np.asarray(self.model_.scores(codes), dtype=np.float64) / ONE
+
+    def __sklearn_clone__(self) -> Self:
+        """A copy that is not fitted and has the same account; refused where its fit would not fit the account.
+
+        A search of scikit-learn clones before each fit, and hides errors of fits: this one it cannot hide.
+        """
+        if self._is_private and isinstance(self.budget, BudgetAccount) and self.budget.fits:
+            self.budget.check(planned_sum(ONE, 1, self._spending().amount).noise.event())
+        copy: Self = super().__sklearn_clone__()
+        return copy
+
+    def __getstate__(self) -> dict[str, Any]:
+        allowed = {*self.get_params(deep=False), *FITTED_STATE}
+        return {name: value for name, value in super().__getstate__().items() if name in allowed}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        tags.target_tags.required = True
+        tags.non_deterministic = self._is_private
+        return tags
+
+
+@public_class
+class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+    """Base of the classifiers: the labels are declared, in the order of `classes_`.
+
+    Attributes:
+        classes: The labels.
+    """
+
+    classes: Sequence[object] | None
+    classes_: NDArray[Any]
+
+    def declared_classes(self) -> tuple[object, ...]:
+        """The declared labels.
+
+        Returns:
+            The labels, in order.
+
+        Raises:
+            ParameterError: If there are not at least two different ones.
+        """
+        labels = tuple(self.classes) if self.classes is not None else ()
+        names = [label_text(label) for label in labels]
+        if len(labels) < 2 or None in names or len(set(names)) < len(names):
+            raise ParameterError(
+                f"{type(self).__name__} without two different classes",
+                because="labels are declared, never read from rows",
+                instead="classes=[0, 1]",
+            )
+        return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
+
+    def adopt(
+        self, model: PublicModel, features: Mapping[str, DeclaredFeature], event: events.Event, guarantee: str
+    ) -> Self:
+        """Become fitted with a model that was trained and charged elsewhere.
+
+        Args:
+            model: The model.
+            features: Declared features by column, in the order of its codes.
+            event: The event that was charged.
+            guarantee: What the model reveals, in words.
+
+        Returns:
+            The estimator.
+        """
+        self.classes_ = np.asarray(self.declared_classes())
+        return super().adopt(model, features, event, guarantee)
+
+    def decision_function(self, X: Any) -> Floats:  # noqa: N803 - the name of scikit-learn
+        """Scores: logits of the second of two classes, or one score for each class.
+
+        Args:
+            X: Table of rows.
+
+        Returns:
+            One number, or one for each class, for each row.
+        """
+        scores = self._scores(X)
+        return scores.reshape(len(scores)) if len(self.classes_) == 2 else scores
+
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803 - the name of scikit-learn
+        """Probability of each class.
+
+        Args:
+            X: Table of rows.
+
+        Returns:
+            One row for each row, one column for each of `classes_`.
+        """
+        return self._probabilities(self.decision_function(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803 - the name of scikit-learn
+        """The likeliest class of each row.
+
+        Args:
+            X: Table of rows.
+
+        Returns:
+            Labels.
+        """
+        scores = self.decision_function(X)
+        places = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        found: NDArray[Any] = self.classes_[places]
+        return found
+
+    def _probabilities(self, scores: Floats) -> Floats:
+        if scores.ndim == 1:
+            second = 1 / (1 + np.exp(-np.clip(scores, -500, 500)))
+            return np.column_stack([1 - second, second])
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        found: Floats = powers / powers.sum(axis=1, keepdims=True)
+        return found
+
+    def _target_steps(self, target: Any) -> tuple[Integers, NDArray[np.bool_]]:
+        found = class_numbers(target, self.declared_classes())
+        return found, found >= 0
+
+
+@public_class
+class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+    """Base of the regressors: the bounds of the target are declared, and targets are cut to them.
+
+    Attributes:
+        target_bounds: Lowest and highest target.
+    """
+
+    target_bounds: tuple[float, float] | None
+
+    def declared_bounds(self) -> tuple[float, float]:
+        """The declared bounds of the target.
+
+        Returns:
+            The lowest and the highest target.
+
+        Raises:
+            ParameterError: If they are not two increasing numbers.
+        """
+        given = self.target_bounds
+        low, high = (float(given[0]), float(given[1])) if given is not None and len(given) == 2 else (0.0, 0.0)
+        if not -1e300 < low < high < 1e300:
+            raise ParameterError(
+                f"{type(self).__name__} without two increasing target_bounds",
+                because="bounds of the target are declared, never read from rows",
+                instead="target_bounds=(0, 100)",
+            )
+        return low, high
+
+    def predict(self, X: Any) -> Floats:  # noqa: N803 - the name of scikit-learn
+        """The predicted target of each row.
+
+        Args:
+            X: Table of rows.
+
+        Returns:
+            Numbers.
+        """
+        scores = self._scores(X)
+        low, high = self.declared_bounds()
+        return low / 2 + high / 2 + (high / 2 - low / 2) * scores.reshape(len(scores))
+
+    def _target_steps(self, target: Any) -> tuple[Integers, NDArray[np.bool_]]:
+        """Steps from -2^20 for the lowest target to 2^20 for the highest."""
+        found, (low, high) = numbers(target), self.declared_bounds()
+        counts = np.isfinite(found)
+        inside = np.clip(np.where(counts, found, low), low, high)
+        shares = (inside - (low / 2 + high / 2)) / (high / 2 - low / 2)
+        return np.clip(np.floor(shares * ONE + 0.5), -ONE, ONE).astype(np.int64), counts
+
+
+def _account(budget: object, name: str) -> BudgetAccount:
+    if not isinstance(budget, BudgetAccount):
+        raise ParameterError(
+            f"{name} with budget={budget!r}" if budget is not None else f"{name} without budget",
+            because="a fit is charged to an account that all clones share",
+            instead="budget=dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))",
+        )
+    return budget
+
+
+def _undeclared(what: str) -> ParameterError:
+    return ParameterError(
+        what,
+        because="bins and categories are declared, never read from rows",
+        instead='features={"age": dp.learning.linear_bins(17, 90)}',
+    )

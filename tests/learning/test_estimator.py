@@ -1,0 +1,264 @@
+"""Estimators charge before they read, say nothing of cells, and behave as estimators of scikit-learn do."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import discreet as dp
+from discreet.errors import FAILURE, TableShapeError
+from learning.tiny import SlotClassifier, SlotRegressor
+
+FEATURES = {"age": dp.learning.linear_bins(0, 100, 8), "ward": dp.learning.categories(["a", "b"])}
+SECRET = 73.5193
+
+
+def account(epsilon=8):
+    return dp.learning.BudgetAccount(dp.Budget(epsilon=epsilon, delta=1e-5))
+
+
+def table(rows=2_000):
+    generator = np.random.default_rng(7)
+    age, ward = generator.uniform(0, 100, rows), generator.choice(["a", "b"], rows)
+    label = np.where(age + 10 * (ward == "a") + generator.normal(0, 10, rows) > 55, "yes", "no")
+    return pd.DataFrame({"age": age, "ward": ward}), label
+
+
+def classifier(**given):
+    facts = {"features": FEATURES, "classes": ["no", "yes"], "size": 2_000, "budget": account()}
+    return SlotClassifier(**facts | given)
+
+
+def regressor(**given):
+    return SlotRegressor(
+        **{"features": FEATURES, "target_bounds": (0, 100), "size": 2_000, "budget": account()} | given
+    )
+
+
+def test_a_fitted_classifier_predicts_labels_and_probabilities():
+    x, y = table()
+    model = classifier().fit(x, y)
+    assert model.score(x, y) > 0.85
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert model.predict_proba(x).sum(axis=1) == pytest.approx(1)
+    assert (model.predict(x) == np.where(model.decision_function(x) > 0, "yes", "no")).all()
+    assert model.n_features_in_ == 2
+    assert model.feature_names_in_.tolist() == ["age", "ward"]
+
+
+def test_three_classes_have_a_score_each():
+    x, _ = table()
+    y = np.digitize(x["age"], [33, 66])
+    model = classifier(classes=[0, 1, 2]).fit(x, y)
+    assert model.decision_function(x).shape == (2_000, 3)
+    assert model.score(x, y) > 0.8
+
+
+def test_a_fitted_regressor_predicts_within_its_bounds():
+    x, _ = table()
+    model = regressor().fit(x, x["age"])
+    assert model.score(x, x["age"]) > 0.5
+
+
+@pytest.mark.parametrize("kind", ["polars", "arrow", "numpy", "list", "reordered"])
+def test_tables_of_every_library_are_read_alike(kind):
+    x, y = table(200)
+    model = classifier().fit(x, y)
+    other = {
+        "polars": lambda: pl.from_pandas(x),
+        "arrow": lambda: pa.Table.from_pandas(x, preserve_index=False),
+        "numpy": x.to_numpy,
+        "list": lambda: x.to_numpy().tolist(),
+        "reordered": lambda: x[["ward", "age"]],
+    }[kind]()
+    assert (model.decision_function(other) == model.decision_function(x)).all()
+    classifier().fit(other, y.tolist())
+
+
+def test_a_fit_is_charged_whole_with_the_event_that_it_states():
+    budget = account(1)
+    x, y = table(200)
+    model = classifier(budget=budget).fit(x, y)
+    assert budget.fits == 1
+    assert budget.budget.cost(model.event_) == budget._spent
+    assert "epsilon 1, delta 9e-06" in model.guarantee_
+    with pytest.raises(dp.errors.BudgetError, match=r"dp\.learning\.search"):
+        model.fit(x, y)
+
+
+def test_a_fit_of_a_part_leaves_the_rest():
+    budget = account(1)
+    x, y = table(200)
+    for _ in range(3):
+        classifier(budget=budget, epsilon=0.25).fit(x, y)
+    assert budget.fits == 3
+
+
+REFUSED = {
+    "no account": {"budget": None},
+    "a budget of its own": {"budget": dp.Budget(epsilon=1, delta=1e-5)},
+    "a pure budget": {"budget": dp.learning.BudgetAccount(dp.Budget(epsilon=1))},
+    "no features": {"features": None},
+    "no size": {"size": None},
+    "no classes": {"classes": None},
+    "one class": {"classes": ["no"]},
+    "a class twice": {"classes": ["1", 1]},
+    "an undeclared feature": {"features": {"age": "number"}},
+    "another column": {"features": {"age": FEATURES["age"], "town": FEATURES["ward"]}},
+    "other neighbours": {"neighbours": "bounded"},
+    "both costs": {"epsilon": 1, "rho": 0.1},
+    "no epsilon": {"epsilon": 0},
+}
+
+
+@pytest.mark.parametrize("given", REFUSED.values(), ids=list(REFUSED))
+def test_what_is_wrong_is_refused_before_a_charge(given):
+    x, y = table(50)
+    model = classifier(**given)
+    with pytest.raises(dp.Refusal):
+        model.fit(x, y)
+    assert not getattr(model.budget, "fits", 0)
+
+
+def test_shapes_that_do_not_fit_are_refused_before_a_charge():
+    x, y = table(50)
+    model = classifier()
+    for wrong in (
+        (x, y[:-1]),
+        (x["age"], y),
+        (x.iloc[:, :1], y),
+        (x, None),
+        (x.to_numpy()[0], y),
+        (x, np.array([y, y])),
+    ):
+        with pytest.raises(TableShapeError):
+            model.fit(*wrong)
+    with pytest.raises(TableShapeError, match="groups"):
+        model.fit(x, y, groups=[1, 2])
+    assert model.budget.fits == 0
+
+
+def test_no_cell_is_read_before_the_charge(monkeypatch):
+    x, y = table(50)
+    spent = account(1)
+    model = classifier(budget=spent).fit(x, y)
+    for name in ("encode_table", "class_numbers", "person_numbers"):
+        monkeypatch.setattr(f"discreet.learning.estimator.{name}", lambda *_: pytest.fail("cells were read"))
+    with pytest.raises(dp.errors.BudgetError):
+        model.fit(x, y, groups=y)
+
+
+def test_a_failure_after_the_charge_is_one_constant_sentence(monkeypatch):
+    x, y = table(50)
+    model = classifier()
+
+    def fail(*_):
+        raise ValueError(f"cannot read {SECRET}")
+
+    monkeypatch.setattr("discreet.learning.estimator.encode_table", fail)
+    with pytest.raises(dp.Failure) as caught:
+        model.fit(x, y)
+    assert str(caught.value) == FAILURE
+    assert caught.value.__context__ is None
+    assert model.budget.fits == 1
+
+
+def test_odd_cells_do_not_raise():
+    rows = [[3, "a"], [None, 5], ["12", "b"], [{"a": 1}, None], [float("inf"), 2.5], [10**400, "c"], [b"x", b"y"]]
+    labels = ["no", "yes", "no", None, "other", 3, "yes"]
+    classifier().fit(rows, labels, groups=[1, None, 2, "x", 3.0, 1, 1])
+
+
+def test_a_table_without_rows_is_fitted_with_noise_alone():
+    x, y = table(50)
+    model = classifier().fit(x.iloc[:0], y[:0])
+    assert len(model.predict(x)) == 50
+
+
+def test_rows_without_a_declared_class_or_a_person_contribute_nothing():
+    x, y = table(100)
+    labels, people = y.astype(object), np.arange(100).astype(object)
+    labels[:30], people[30:60] = "maybe", None
+    blocks = []
+    model = classifier()
+    model._train = lambda learner, found: blocks.extend(found) or learner.train(ZeroSums(learner))
+    model.fit(x, labels, groups=people)
+    assert sum(map(len, blocks)) == 40
+
+
+class ZeroSums:
+    def __init__(self, learner):
+        self.step = learner.step
+
+    def sum(self, step):
+        return np.zeros(step.length, dtype=np.int64)
+
+
+def test_rows_of_a_person_stand_in_one_block():
+    x, y = table(300)
+    blocks = []
+    model = classifier()
+    model._train = lambda learner, found: blocks.extend(found) or learner.train(ZeroSums(learner))
+    model.fit(x, y, groups=np.arange(300) % 100)
+    assert [block.people for block in blocks] == [100]
+
+
+def test_targets_are_steps_within_the_declared_bounds():
+    steps, counts = regressor()._target_steps(pa.array([0.0, 50.0, 100.0, 500.0, None, float("nan")]))
+    assert steps[:4].tolist() == [-(2**20), 0, 2**20, 2**20]
+    assert counts.tolist() == [True] * 4 + [False] * 2
+    with pytest.raises(dp.errors.ParameterError, match="target_bounds"):
+        regressor(target_bounds=(1, 1)).declared_bounds()
+
+
+def test_clones_share_the_account_and_are_not_fitted():
+    x, y = table(50)
+    model = classifier(epsilon=0.1).fit(x, y)
+    copied = clone(model)
+    assert copied.budget is model.budget
+    assert clone(copied.set_params(rate=2.0)).rate == 2.0
+    with pytest.raises(NotFittedError):
+        copied.predict(x)
+
+
+def test_a_grid_search_raises_when_the_account_is_spent():
+    x, y = table(200)
+    spent = account(1)
+    search = GridSearchCV(classifier(budget=spent, epsilon=0.5), {"rate": [1.0, 2.0, 3.0]}, cv=2, refit=False)
+    with pytest.raises(dp.errors.BudgetError, match=r"dp\.learning\.search"):
+        search.fit(x, y)
+    assert spent.fits >= 2
+
+
+def test_a_pipeline_takes_an_estimator():
+    x, y = table(500)
+    pipeline = make_pipeline(FunctionTransformer(), classifier()).set_output(transform="pandas")
+    assert pipeline.fit(x, y).score(x, y) > 0.8
+    assert "SlotClassifier" in pipeline._repr_html_()
+    assert "age" in repr(classifier())
+
+
+def test_a_column_of_targets_is_taken_with_a_warning():
+    x, y = table(50)
+    with pytest.warns(DataConversionWarning):
+        classifier().fit(x, y[:, None])
+
+
+def test_the_state_holds_nothing_but_arguments_and_what_was_released():
+    x, y = table(50)
+    model = classifier().fit(x, y)
+    model.leak_ = x
+    state = model.__getstate__()
+    assert "leak_" not in state
+    assert not hasattr(copy.deepcopy(model), "leak_")
+    with pytest.raises(dp.errors.UnsupportedError, match="another process"):
+        pickle.dumps(model)
