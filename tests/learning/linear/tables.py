@@ -27,7 +27,7 @@ def adult_features() -> dict[str, DeclaredFeature]:
     table = pd.read_csv(DATA / "adult.csv")
     features: dict[str, DeclaredFeature] = {
         "Age": linear_bins(17, 90),
-        "fnlwgt": log_bins(10_000, 1_500_000),
+        "fnlwgt": linear_bins(0, 1_500_000),
         "Education-Num": linear_bins(1, 17, 16),
         "Capital Gain": log_bins(0, 100_000),
         "Capital Loss": log_bins(0, 5_000),

@@ -105,4 +105,4 @@ def clip_of(square: Fraction) -> int:
 def default_iterations(size: int, features: int, rho: Fraction) -> int:
     """Number of gradient sums, from public facts alone: more where the noise is small beside the people."""
     signal = size * math.sqrt(rho / features)
-    return min(max(round(1.15 * math.sqrt(signal)), 1), 100)
+    return min(max(round(1.1 * math.sqrt(signal)), 5), 100)
