@@ -96,11 +96,17 @@ def _clip_rows(values: Integers, clip: int) -> Integers:
     if cut.shape[1] > (1 << 62) // (clip * clip):
         owners = np.repeat(np.arange(len(cut)), cut.shape[1])
         return _clip_people(owners, cut.ravel(), len(cut), clip).reshape(cut.shape)
-    norms = _root_up(np.einsum("ij,ij->i", cut, cut))
+    return scale_rows(cut, clip)
+
+
+def scale_rows(values: Integers, clip: int) -> Integers:
+    """Rows scaled to a norm of at most the clip and rounded towards zero; their squares add up within 64 bits."""
+    norms = _root_up(np.einsum("ij,ij->i", values, values))
     over = norms > clip
     if over.any():
-        cut[over] = np.sign(cut[over]) * (np.abs(cut[over]) * clip // norms[over, None])
-    return cut
+        values = values.copy()
+        values[over] = np.sign(values[over]) * (np.abs(values[over]) * clip // norms[over, None])
+    return values
 
 
 def _merge(owners: Integers, spots: Integers, amounts: Integers, length: int) -> tuple[Integers, Integers, Integers]:

@@ -1,0 +1,95 @@
+"""First and second derivatives of a row's loss on the integer lattice, cut so that no row outweighs those of the start.
+
+Definition
+    A row has a score for each output, in steps of 2^-20. Its residual is the difference between its target and the
+    public link of its scores: the logistic function, the softmax, or the score itself. The residual is cut to the L2
+    norm that it has at the start of training; the Hessian of a row that was cut is 0. Scores start at 0.
+    Of a number in [-1, 1] half the residual counts, and the constant 1/4 as its Hessian.
+
+Guarantee
+    Both are functions of one row's target and scores, in integers: no bit depends on other rows. `clip` bounds a
+    person's vector, which `discreet.learning.core.sums` enforces for any row. Proof:
+    docs/proofs/learning/boosting/objectives.md.
+
+Exactness
+    64-bit integers throughout; products are below 2^42 for each class.
+
+Not covered
+    The number of rows of a person: the sum over people clips their total.
+
+References
+    Friedman, Greedy Function Approximation: A Gradient Boosting Machine, Annals of Statistics 29, 2001.
+    Nori and others, Accuracy, Interpretability, and Differential Privacy via Explainable Boosting, ICML 2021.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.learning.core.lattice import BITS, ONE, Integers, logistic, softmax
+from discreet.learning.core.sums import scale_rows
+
+HALF = ONE // 2
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The loss of a model: of a class among `classes`, or of a number in [-1, 1] where `classes` is 0.
+
+    Attributes:
+        classes: Number of classes; 0 for a number.
+    """
+
+    classes: int
+
+    @property
+    def outputs(self) -> int:
+        """Scores of a row: one for two classes or a number, else one for each class."""
+        return self.classes if self.classes > 2 else 1
+
+    @property
+    def curvature(self) -> int:
+        """What the quotient of residual and Hessian is divided by, so that it is a Newton step."""
+        return 1 if self.classes else 2
+
+    @property
+    def residual_clip(self) -> int:
+        """The norm of a row's residual at the start, where it is largest for most rows."""
+        if self.outputs == 1:
+            return HALF
+        return _root_up(ONE * ONE * (self.classes - 1) // self.classes)
+
+    @property
+    def clip(self) -> int:
+        """The largest norm of a row's residual and Hessian together; that of Hessians is 1/4, or the root of 4/27."""
+        hessians = ONE * ONE // 16 if self.outputs == 1 else ONE * ONE * 4 // 27 + 1
+        return _root_up(self.residual_clip**2 + hessians)
+
+    def derivatives(self, target: Integers, scores: Integers) -> Integers:
+        """The residual of each output, then the Hessian of each, in steps: one row for each row."""
+        if not self.classes:
+            return self._number(target, scores)
+        return self._two_classes(target, scores) if self.outputs == 1 else self._classes(target, scores)
+
+    def _number(self, target: Integers, scores: Integers) -> Integers:
+        residual = np.clip((np.clip(target, -ONE, ONE) - scores[:, 0]) // 2, -HALF, HALF)
+        return np.stack([residual, np.full(len(target), ONE // 4, dtype=np.int64)], axis=1)
+
+    def _two_classes(self, target: Integers, scores: Integers) -> Integers:
+        share = logistic(scores[:, 0])
+        residual = (target == 1) * ONE - share
+        hessian = np.where(np.abs(residual) <= HALF, share * (ONE - share) >> BITS, 0)
+        return np.stack([np.clip(residual, -HALF, HALF), hessian], axis=1)
+
+    def _classes(self, target: Integers, scores: Integers) -> Integers:
+        share = softmax(scores)
+        residual = (target[:, None] == np.arange(self.classes)) * ONE - share
+        over = np.einsum("ij,ij->i", residual, residual) > self.residual_clip**2
+        hessian = np.where(over[:, None], 0, share * (ONE - share) >> BITS)
+        return np.concatenate([scale_rows(residual, self.residual_clip), hessian], axis=1)
+
+
+def _root_up(square: int) -> int:
+    root = math.isqrt(square)
+    return root + (root * root < square)
