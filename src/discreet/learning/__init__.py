@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from discreet.learning.artefacts import load
+    from discreet.learning.boosting.model import AdditiveModel
     from discreet.learning.core.account import BudgetAccount
     from discreet.learning.core.features import DeclaredFeature, categories, edges, linear_bins, log_bins
 
 _HOMES = {
+    "AdditiveModel": "boosting.model",
     "BudgetAccount": "core.account",
     "DeclaredFeature": "core.features",
     "categories": "core.features",
@@ -24,7 +26,16 @@ _HOMES = {
     "log_bins": "core.features",
 }
 
-__all__ = ["BudgetAccount", "DeclaredFeature", "categories", "edges", "linear_bins", "load", "log_bins"]
+__all__ = [
+    "AdditiveModel",
+    "BudgetAccount",
+    "DeclaredFeature",
+    "categories",
+    "edges",
+    "linear_bins",
+    "load",
+    "log_bins",
+]
 
 
 def __getattr__(name: str) -> object:
