@@ -18,8 +18,18 @@ from corpus import DECLARED, Row, Whose, answers, corpus, extreme, stack
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
-from discreet.plan.logical import ColumnRef, Compare, Literal, TableRef, Where
-from discreet.planner.queries.moments import LATTICE, MomentsPlan, Products, analyze_moments
+from discreet.plan.logical import (
+    Aggregate,
+    ColumnRef,
+    Compare,
+    Literal,
+    MomentsMeasure,
+    Output,
+    Products,
+    TableRef,
+    Where,
+)
+from discreet.planner.queries.moments import LATTICE, MomentsPlan, analyze_moments
 from opened import Opener, opener
 
 PAIRS = 400
@@ -46,15 +56,9 @@ class Case:
         unit = list(self.whose.columns) or "dp.ROW"
         table = {"columns": DECLARED, "privacy_unit": unit, "neighbours": how, "missing_units": self.whose.missing}
         catalog = Catalog.model_validate({"tables": {"t": table | self.facts}})
-        return analyze_moments(
-            self.source,
-            catalog,
-            Budget(epsilon=1, delta=1e-6),
-            columns=self.columns,
-            products=self.products,
-            bounds=LIMITS,
-            epsilon=1,
-        )
+        measure = MomentsMeasure(self.columns, tuple(map(LIMITS.get, self.columns)), self.products)
+        query = Aggregate(self.source, (Output("total", measure),))
+        return analyze_moments(query, catalog, Budget(epsilon=1, delta=1e-6), epsilon=1)
 
 
 CASES = [
@@ -95,7 +99,9 @@ def _hold(case: Case, how: str, pairs: int, seed: int, place: Path, opened: Open
     more = _corners(case, how, rows)
     table = pa.concat_tables([corpus(case.whose, how, pairs, seed), stack(more, 2 * pairs)])
     exact = answers(plan.pushdown, table, 2 * (pairs + len(more)), place, opened)
-    worlds = [plan.combine([[int(column[world, 0])] for column in exact]) for world in range(2 * (pairs + len(more)))]
+    worlds = [
+        plan.combine([[int(column[world, 0])] for column in exact])[0] for world in range(2 * (pairs + len(more)))
+    ]
     moved = np.array(worlds, dtype=object)
     moved = np.abs(moved[0::2] - moved[1::2])
     rule = plan.sensitivity
@@ -159,4 +165,4 @@ def test_sums_are_those_of_a_plain_loop_in_any_order_of_the_rows_and_missing_val
     worlds = [[extreme({"id": "p", "part": 1}, 0, 1) | row for row in order] for order in (rows, rows[::-1])]
     exact = answers(plan.pushdown, stack([(worlds[0], worlds[1])]), 2, tmp_path, opener(engine, request))
     for world in (0, 1):
-        assert plan.combine([[int(column[world, 0])] for column in exact]) == expected
+        assert plan.combine([[int(column[world, 0])] for column in exact])[0] == expected

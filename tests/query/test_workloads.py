@@ -96,3 +96,28 @@ def test_a_hierarchy_without_keys_or_with_a_misspelt_level_is_refused_with_what_
     with pytest.raises(NameNotFoundError) as caught:
         T.hierarchy("stat", keys=AREAS)
     assert caught.value.instead.startswith('"state" instead of "stat"')
+
+
+def test_moments_are_of_columns_with_bounds_where_these_are_given():
+    query = T.moments("age", "hours", bounds={"age": (17, 90)}, products="squares")
+    (output,) = query.plan.outputs
+    assert output.name == "total"
+    assert output.measure == logical.MomentsMeasure(("age", "hours"), ((17, 90), None), "squares")
+    assert "moments('age', 'hours')" in repr(query)
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ((), {}),
+        (("age", "age"), {}),
+        ((1,), {}),
+        (("age",), {"bounds": {"hours": (0, 1)}}),
+        (("age",), {"bounds": {"age": (1, 0)}}),
+        (("age",), {"bounds": {"age": "01"}}),
+        (("age",), {"products": "cubes"}),
+    ],
+)
+def test_moments_that_make_no_sense_are_refused(columns, words):
+    with pytest.raises(ParameterError):
+        T.moments(*columns, **words)

@@ -294,6 +294,18 @@ class HierarchyCounts:
     crossing: tuple[str, ...] = ()
 
 
+Products = Choice["all", "squares"]
+
+
+@dataclass(frozen=True)
+class MomentsMeasure:
+    """Sums of products of columns on public lattices: of all pairs, or of each column with itself."""
+
+    columns: tuple[str, ...]
+    bounds: tuple[tuple[Fraction, Fraction] | None, ...]
+    products: Products = "all"
+
+
 Bounded = Sum | Mean | Variance | Deviation | MedianMeasure | QuantileMeasure | InterquartileRangeMeasure
 Measure = (
     Count
@@ -304,6 +316,7 @@ Measure = (
     | ClippingBounds
     | Ranges
     | HierarchyCounts
+    | MomentsMeasure
 )
 
 

@@ -59,6 +59,9 @@ def measure(of: logical.Measure) -> str:
             return (
                 f"number of rows in each of {len(pairs):,} ranges of {name(operand.name)} between {len(edges):,} edges"
             )
+        case logical.MomentsMeasure(columns, _, products):
+            kind = "all products of two" if products == "all" else "squares"
+            return f"count, sums and sums of {kind} of {', '.join(map(name, columns))}, scaled to -1 to 1"
         case logical.HierarchyCounts(levels, crossing):
             beside = f", and in each combination with {', '.join(map(name, crossing))}" if crossing else ""
             return f"number of rows in each area of {', '.join(map(name, levels))}{beside}"

@@ -16,6 +16,7 @@ from discreet.planner.batch import BatchPlan
 from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.auto_bounds import AutoBoundsPlan
 from discreet.planner.queries.hierarchy import HierarchyPlan
+from discreet.planner.queries.moments import MomentsPlan
 from discreet.planner.queries.online_ranges import OnlineRangesPlan
 from discreet.planner.queries.partition_selection import DiscoveryPlan
 from discreet.planner.queries.quantile_methods import ByChoice
@@ -61,6 +62,7 @@ Plan = (
     | DiscoveryPlan
     | HierarchyPlan
     | RangePlan
+    | MomentsPlan
     | QuantilePlan
     | AutoBoundsPlan
     | SelectionPlan
@@ -106,7 +108,7 @@ def _context(context: Context) -> str:
     return f"{VERSION}, registered {registered}, {noise}{beside}"
 
 
-def _own(plan: object) -> tuple[object, ...]:
+def _own(plan: object) -> tuple[object, ...]:  # noqa: C901 - one case per plan
     """What a kind of plan adds to the dataset, the unit, the engine's query and the event."""
     match plan:
         case AggregatePlan():
@@ -116,6 +118,8 @@ def _own(plan: object) -> tuple[object, ...]:
             return plan.name, plan.measure
         case RangePlan():
             return plan.column, plan.name, plan.shown, plan.workload.pairs, _places(plan)
+        case MomentsPlan():
+            return "moments", plan.name, plan.axes_names, plan.products
         case QuantilePlan():
             found = tuple((one.name, one.probability) for one in plan.quantiles)
             return plan.group_columns, found, plan.low, plan.grid, _method_name(plan)

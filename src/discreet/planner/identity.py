@@ -18,6 +18,7 @@ from discreet.plan import logical, physical
 from discreet.plan.fingerprint import Question
 from discreet.plan.physical import Keys, Term
 from discreet.planner.budget.price import Price
+from discreet.planner.queries.moments import lattice_measures
 from discreet.planner.queries.ranges import merge_bins
 from discreet.planner.queries.sparse_vector import Threshold
 from discreet.planner.resolve import keys
@@ -205,11 +206,24 @@ def _measure(output: logical.Output, scope: Bound) -> tuple[object, list[Term]]:
             shown = [f"[{measure.edges[low]}, {measure.edges[high]})" for low, high in measure.pairs]
             asked = {"column": measure.operand.name, "bins": binned, "ranges": workload.pairs, "shown": shown}
             return {"is": "ranges"} | asked, [binned]
+        case logical.MomentsMeasure():
+            terms = [each.operand for each in lattice_measures(measure, scope)]
+            return _moments(measure, terms, scope), terms
         case logical.AutoBoundsAggregate():
             inner, terms = _value(measure.measure, scope)
             return {"is": "automatic bounds", "of": inner, "search": measure.search}, terms
         case _:
             return _value(measure, scope)
+
+
+def _moments(measure: logical.MomentsMeasure, terms: list[Term], scope: Bound) -> Parts:
+    """Sums of products: each column with its bounds and missing values, as asked or as declared; not the lattice."""
+    columns = []
+    for name, term, bounds in zip(measure.columns, terms, measure.bounds, strict=True):
+        declared = scope.declared_column(logical.ColumnRef(name))
+        known = bounds or (declared.bounds if declared else None)
+        columns.append((name, term, known, declared.missing if declared else "skip"))
+    return {"is": "moments", "columns": columns, "products": measure.products}
 
 
 def _value(measure: logical.Bounded | logical.ClippingBounds, scope: Bound) -> tuple[Parts, list[Term]]:

@@ -13,6 +13,7 @@ from discreet.plan import logical
 from discreet.planner.budget.allocation import MechanismName
 from discreet.planner.queries.auto_bounds import analyze_auto_bounds
 from discreet.planner.queries.hierarchy import analyze_hierarchy
+from discreet.planner.queries.moments import analyze_moments
 from discreet.planner.queries.partition_selection import analyze_discovery
 from discreet.planner.queries.private_plan import TablePlan
 from discreet.planner.queries.quantiles import analyze_quantiles
@@ -48,6 +49,7 @@ TABLES: tuple[tuple[Callable[[logical.Aggregate], bool], Analysis], ...] = (
     (lambda query: query.grouping.discovery is not None, analyze_discovery),
     (_with(logical.HierarchyCounts), analyze_hierarchy),
     (_with(logical.Ranges), analyze_ranges),
+    (_with(logical.MomentsMeasure), analyze_moments),
     (_with(logical.MedianMeasure, logical.QuantileMeasure), analyze_quantiles),
     (_with(logical.AutoBoundsAggregate, logical.ClippingBounds), analyze_auto_bounds),
     (lambda _: True, analyze),

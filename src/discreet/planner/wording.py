@@ -1,6 +1,7 @@
 """A query in words: rows, conditions, groups, outputs, bounds with where they come from, and contribution bounds."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Protocol
 
 from discreet.catalog.catalog import Catalog
@@ -69,6 +70,14 @@ def _groups(grouping: logical.Grouping, plan: AnswerPlan) -> Lines:
     return (("groups", f"by {', '.join(map(name, grouping.columns))}; {keys}"),)
 
 
+def _axis(column: str, given: tuple[Fraction, Fraction] | None, scope: Bound) -> str:
+    """A column of moments with its bounds, and where these come from."""
+    declared = scope.declared_column(logical.ColumnRef(column))
+    known = given or (None if declared is None else declared.bounds)
+    where = _IN_CATALOG if given is None else _IN_QUERY
+    return f"{name(column)} {clipped(known)}, bounds {where}" if known else f"{name(column)} as 0 or 1"
+
+
 def _output(of: logical.Measure, scope: Bound) -> str:
     """A measure with the bounds of its values, and where these come from."""
     match of:
@@ -81,6 +90,8 @@ def _output(of: logical.Measure, scope: Bound) -> str:
             return measure(of)
         case logical.Ranges() | logical.HierarchyCounts():
             return measure(of)
+        case logical.MomentsMeasure(columns, bounds):
+            return f"{measure(of)}, {'; '.join(map(_axis, columns, bounds, [scope] * len(columns)))}"
         case _ if of.bounds is not None:
             return f"{measure(of)}, {clipped(of.bounds)}, bounds {_IN_QUERY}"
     declared = scope.declared_column(of.operand)

@@ -384,7 +384,7 @@ def name_suggestion(unnamed: object) -> str:
     return "n=dp.count()"
 
 
-def _short(measure: logical.Measure) -> str:
+def _short(measure: logical.Measure) -> str:  # noqa: C901 - one case per measure
     match measure:
         case logical.Count() | logical.CountDistinctUnits() | logical.CountDistinct():
             return "n"
@@ -404,6 +404,8 @@ def _short(measure: logical.Measure) -> str:
             return "bounds"
         case logical.Ranges() | logical.HierarchyCounts():
             return "n"
+        case logical.MomentsMeasure():
+            return "total"
 
 
 def call_text(measure: logical.Measure) -> str:
@@ -421,6 +423,8 @@ def call_text(measure: logical.Measure) -> str:
             return f"bounds({column_text(operand)})"
         case logical.Ranges(operand, _, pairs):
             return f"{len(pairs):,} ranges of {column_text(operand)}"
+        case logical.MomentsMeasure(columns):
+            return f"moments({', '.join(map(repr, columns))})"
         case logical.HierarchyCounts(levels):
             return f"hierarchy({', '.join(map(repr, levels))})"
         case _:

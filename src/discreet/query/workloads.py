@@ -1,11 +1,12 @@
 """Ranges and hierarchies as people give them: ends among public edges, and areas as the rows of a public table."""
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from discreet.errors import ParameterError, public_class, short_traceback
-from discreet.exact.numbers import whole
+from discreet.exact.numbers import Number, rational, whole
 from discreet.plan import logical
 from discreet.query import keys as key_lists
 from discreet.query.grouped import Query
@@ -85,6 +86,76 @@ class WorkloadQueries:
         """
         measure, grouping = hierarchy_measure(levels, keys, crossing, max_rows_per_group)
         return Query(logical.Aggregate(self._relation, (logical.Output(name, measure),), grouping))
+
+    @short_traceback
+    def moments(
+        self,
+        *columns: str,
+        bounds: Mapping[str, tuple[Number, Number]] | None = None,
+        products: logical.Products = "all",
+        name: str = "total",
+    ) -> Query:
+        """Count, sums and sums of products of columns, in one query: sufficient statistics of linear models.
+
+        Values are scaled to [-1, 1] by their bounds, on a lattice of 2,048 steps. A missing value counts as the middle
+        of the bounds, unless the catalog declares another number. `dp.learning.Ridge` reads the release.
+
+        Args:
+            columns: Names of numeric or boolean columns.
+            bounds: Lowest and highest value of columns. Default: those of the catalog.
+            products: "all" products of two columns, or only "squares", for means and deviations. Default "all".
+            name: Name of the output. Default "total".
+
+        Returns:
+            A query for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If columns or bounds are of another kind.
+
+        Example:
+            >>> import discreet as dp
+            >>> query = dp.table("people").moments("age", "hours_per_week", bounds={"age": (17, 90)})
+        """
+        output = logical.Output(name, moments_measure(columns, bounds, products))
+        return Query(logical.Aggregate(self._relation, (output,), logical.Grouping()))
+
+
+def moments_measure(
+    columns: tuple[str, ...], bounds: Mapping[str, tuple[Number, Number]] | None, products: logical.Products
+) -> logical.MomentsMeasure:
+    """The measure of moments: columns, each once, and their bounds where these are given."""
+    given = {} if bounds is None else dict(bounds)
+    if not columns or not all(isinstance(each, str) for each in columns) or len(set(columns)) != len(columns):
+        raise ParameterError(
+            "moments without column names, each once",
+            because="each product is of two columns, or of a column with itself",
+            instead='moments("age", "hours", "income")',
+        )
+    if set(given) - set(columns) or products not in ("all", "squares"):
+        raise ParameterError(
+            "bounds of another column, or products of another kind",
+            because='bounds are for the columns of the moments, and products are "all" or "squares"',
+            instead='moments("age", "income", bounds={"age": (17, 90)}, products="all")',
+        )
+    pairs = {name: _increasing_bounds(name, pair) for name, pair in given.items()}
+    return logical.MomentsMeasure(columns, tuple(pairs.get(name) for name in columns), products)
+
+
+def _increasing_bounds(name: str, pair: object) -> tuple[Fraction, Fraction]:
+    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+        raise ParameterError(
+            f"bounds of {name!r} that are not a pair",
+            because="bounds are the lowest and the highest value",
+            instead=f"bounds={{{name!r}: (0, 100)}}",
+        )
+    low, high = (rational(end, "bounds") for end in pair)
+    if low >= high:
+        raise ParameterError(
+            f"bounds of {name!r} that do not increase",
+            because="a column is scaled by the width of its bounds",
+            instead=f"bounds={{{name!r}: (0, 100)}}",
+        )
+    return low, high
 
 
 def range_measure(column: object, edges: Iterable[Any] | None, given: Iterable[Any] | None) -> logical.Ranges:

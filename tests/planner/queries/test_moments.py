@@ -12,7 +12,7 @@ from discreet.engines.backends.duckdb import DuckDB
 from discreet.engines.sql import aggregates
 from discreet.errors import ParameterError, TypeMismatchError, UnboundedError
 from discreet.plan.fingerprint import canonical
-from discreet.plan.logical import TableRef
+from discreet.plan.logical import Aggregate, MomentsMeasure, Output, TableRef
 from discreet.plan.physical import CountRows, SumProducts, SumSteps
 from discreet.planner.queries.moments import (
     LATTICE,
@@ -28,12 +28,13 @@ LIMITS = {"x": (Fraction(0), Fraction(10)), "y": (Fraction(1), Fraction(3))}
 COLUMNS = {"id": "integer", "x": "real", "y": "integer", "ward": "text", "b": "boolean"}
 
 
-def planned(neighbours="add_remove", budget=None, max_rows=2, **words):
-    asked = {"columns": ["x", "y"], "bounds": LIMITS, "epsilon": 1}
+def planned(neighbours="add_remove", budget=None, max_rows=2, columns=("x", "y"), bounds=LIMITS, products="all"):
     facts = {"privacy_unit": ["id"], "neighbours": neighbours, "max_rows": max_rows}
     table = facts | {"columns": {name: {"type": kind} for name, kind in COLUMNS.items()}}
     catalog = Catalog.model_validate({"tables": {"t": table}})
-    return analyze_moments(TableRef("t"), catalog, budget or dp.Budget(epsilon=2, delta=1e-6), **asked | words)
+    measure = MomentsMeasure(tuple(columns), tuple(map(bounds.get, columns)), products)
+    query = Aggregate(TableRef("t"), (Output("total", measure),))
+    return analyze_moments(query, catalog, budget or dp.Budget(epsilon=2, delta=1e-6), epsilon=1)
 
 
 def test_all_products_are_asked_for_in_one_query_and_each_once():
@@ -69,11 +70,12 @@ def test_the_noise_that_is_drawn_is_the_one_that_is_charged(neighbours):
     assert plan.event == plan.mechanism.event()
     assert total(plan.event).rho <= plan.spending.amount
     assert Fraction(plan.mechanism.squared_sensitivity) >= plan.sensitivity.l2_squared
-    assert len(plan.randomize([[3]] * 6)) == 6
+    assert len(plan.randomize([[3]] * 6)[0]) == 6
 
 
 def test_counts_and_sums_are_scaled_so_that_all_integers_are_products():
-    assert planned().combine([[3], [5], [7], [11], [13], [17]]) == [
+    (combined,) = planned().combine([[3], [5], [7], [11], [13], [17]])
+    assert combined == [
         3 * LATTICE**2,
         5 * LATTICE,
         7 * LATTICE,
@@ -114,8 +116,7 @@ def test_explanations_state_how_many_sums_there_are():
     ("words", "error"),
     [
         ({"columns": []}, ParameterError),
-        ({"columns": "x"}, ParameterError),
-        ({"columns": ["x", "x"]}, ParameterError),
+        ({"columns": ["(constant)"]}, ParameterError),
         ({"columns": ["ward"]}, TypeMismatchError),
         ({"bounds": {}}, UnboundedError),
         ({"bounds": {"x": (Fraction(1), Fraction(1))}, "columns": ["x"]}, ParameterError),
@@ -125,3 +126,22 @@ def test_explanations_state_how_many_sums_there_are():
 def test_what_has_no_bounded_sensitivity_is_refused_before_data(words, error):
     with pytest.raises(error):
         planned(**words)
+
+
+def test_a_session_explains_releases_repeats_and_restores_moments():
+    people = dp.datasets.people(2_000)
+    bounds = {"education_years": (0, 20), "hours_per_week": (0, 100)}
+    query = dp.table("people").moments(*bounds, bounds=bounds)
+    budget = dp.Budget(epsilon=3, delta=1e-9)
+    with dp.testing.protect(people, name="people", privacy_unit=dp.ROW, budget=budget) as session:
+        assert session.explain(query, epsilon=1)
+        release = session.release(query, epsilon=1)
+        assert session.release(query, epsilon=1).repeated
+        wider = session.release(query, epsilon=1, confidence=0.99)
+    assert [key.name for key in release.keys] == ["left", "right"]
+    assert release.keys[0].values[:3] == ("(constant)",) * 3
+    assert release.outputs[0].values[0] == 2_000
+    assert wider.outputs[0].margins[0] > release.outputs[0].margins[0]
+    assert dp.Release.from_json(release.to_json()) == release
+    hours = (people["hours_per_week"].to_numpy() - 50) / 50
+    assert release.outputs[0].values[2] == pytest.approx(hours.sum(), abs=2_000 / 2048)

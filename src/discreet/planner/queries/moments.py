@@ -25,10 +25,10 @@ References
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import NUMERIC, Catalog, ColumnType
@@ -38,10 +38,12 @@ from discreet.events import Event
 from discreet.exact.numbers import Number
 from discreet.mechanisms import AdditiveNoise
 from discreet.plan import logical
+from discreet.plan.canonical_values import plain, text
 from discreet.plan.physical import CountRows, Integers, Keys, SumProducts, SumSteps
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import MechanismName
-from discreet.planner.queries.private_plan import AnswerPlan
+from discreet.planner.queries.private_plan import TablePlan
+from discreet.planner.queries.tables import refuse_ambiguous_names
 from discreet.planner.resolve.binding import Bound, bind
 from discreet.planner.resolve.grids import missing_step
 from discreet.planner.resolve.lowering import lower_query
@@ -49,14 +51,20 @@ from discreet.planner.resolve.measures import LARGEST_STEP
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import Sensitivity
 from discreet.release.explanation import ExplainedOutput
+from discreet.release.release import Key, MeasuredColumn, OutputColumn
+from discreet.release.values.columns import measured_column
 
 LATTICE = 2**10
 """Steps from the middle of the bounds to either of them."""
 
 MOST_COLUMNS = 60
+CONSTANT = "(constant)"
+"""The name of the entry S among the keys."""
 
-Products = Literal["all", "squares"]
-"""All products of two columns, or those of each column with itself."""
+SIDES = ("left", "right")
+PLACES = "products of pairs, in order"
+UNIT = Fraction(1, LATTICE**2)
+"""What one step of a sum stands for, of values in [-1, 1]."""
 
 Bounds = tuple[Fraction, Fraction]
 
@@ -71,11 +79,12 @@ class LatticeAxis(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MomentsPlan(AnswerPlan):
+class MomentsPlan(TablePlan):
     """Everything about such sums that is public: what is read, what is added, and what it costs."""
 
+    name: str
     axes: tuple[LatticeAxis, ...]
-    products: Products
+    products: logical.Products
     sensitivity: Sensitivity
     mechanism: AdditiveNoise
 
@@ -90,6 +99,11 @@ class MomentsPlan(AnswerPlan):
         return tuple(axis.name for axis in self.axes)
 
     @property
+    def groups(self) -> int:
+        """How many sums there are."""
+        return len(self.pairs)
+
+    @property
     def event(self) -> Event:
         """What a release does, for the accountants."""
         return self.mechanism.event()
@@ -99,34 +113,60 @@ class MomentsPlan(AnswerPlan):
         """The kind of noise, in words."""
         return self.mechanism.name
 
-    def combine(self, exact: Sequence[Sequence[int]]) -> list[int]:
+    @property
+    def post_processing(self) -> tuple[str, ...]:
+        """Nothing is done to noisy integers but scaling."""
+        return ()
+
+    def combine(self, exact: Sequence[Sequence[int]]) -> list[list[int]]:
         """The integers that get noise: each sum of an engine times S for every entry that is constant."""
         return [
-            LATTICE ** ((one == 0) + (other == 0)) * column[0]
-            for (one, other), column in zip(self.pairs, exact, strict=True)
+            [
+                LATTICE ** ((one == 0) + (other == 0)) * column[0]
+                for (one, other), column in zip(self.pairs, exact, strict=True)
+            ]
         ]
 
-    def randomize(self, exact: Sequence[Sequence[int]]) -> list[int]:
+    def randomize(self, exact: Sequence[Sequence[int]]) -> list[list[int]]:
         """The same with fresh noise on every integer."""
-        return list(map(int, self.mechanism.release(self.combine(exact))))
+        return [list(map(int, self.mechanism.release(self.combine(exact)[0])))]
+
+    def keys(self, noisy: Any) -> tuple[Key, ...]:  # noqa: ARG002 - the pairs do not depend on it
+        """Both factors of each product, by name."""
+        names = (CONSTANT, *self.axes_names)
+        sides = zip(*self.pairs, strict=True)
+        return tuple(
+            Key(side, ColumnType.TEXT, tuple(names[place] for place in places))
+            for side, places in zip(SIDES, sides, strict=True)
+        )
+
+    def measurements(self, noisy: Sequence[Sequence[int]]) -> tuple[MeasuredColumn, ...]:
+        """The noisy integers, with the lattice of each column."""
+        measure = text(plain([tuple(axis) for axis in self.axes]))
+        return (measured_column(measure, self.mechanism, self.sensitivity, noisy[0], UNIT, PLACES),)
+
+    def outputs(self, noisy: Sequence[Sequence[int]], confidence: Fraction) -> tuple[OutputColumn, ...]:
+        """Sums of products of values in [-1, 1], with one margin for each."""
+        values = tuple(steps / LATTICE**2 for steps in noisy[0])
+        margin = float(self.mechanism.margin(confidence) * UNIT)
+        return (OutputColumn(self.name, "sum of products", values, (margin,) * len(values)),)
 
     def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
-        """All sums as one output; its margin is that of each sum of products of values in [-1, 1]."""
-        rows = Fraction(1, LATTICE**2)
-        kind = "sums of products" if self.products == "all" else "sums and sums of squares"
-        noise = self.mechanism.description(float(rows))
-        note = f"each of {len(self.pairs):,} sums, of values scaled to [-1, 1]"
-        return (ExplainedOutput("moments", kind, noise, self.mechanism.margin(confidence) * rows, note),)
+        """All sums as one output; its margin is that of each of them."""
+        noise = self.mechanism.description(float(UNIT))
+        note = f"for each of {len(self.pairs):,} sums of values scaled to [-1, 1]"
+        margin = self.mechanism.margin(confidence) * UNIT
+        return (ExplainedOutput(self.name, "sum of products", noise, margin, note),)
 
 
-def pairs_of(columns: int, products: Products) -> tuple[tuple[int, int], ...]:
+def pairs_of(columns: int, products: logical.Products) -> tuple[tuple[int, int], ...]:
     """The places of both factors of each product; 0 is the constant."""
     if products == "all":
         return tuple((one, other) for one in range(columns + 1) for other in range(one, columns + 1))
     return ((0, 0), *((0, each) for each in range(1, columns + 1)), *((each, each) for each in range(1, columns + 1)))
 
 
-def moments_sensitivity(columns: int, products: Products, rows: int, neighbours: Neighbours) -> Sensitivity:
+def moments_sensitivity(columns: int, products: logical.Products, rows: int, neighbours: Neighbours) -> Sensitivity:
     """How far one unit of so many rows moves the sums, in steps of 1 / S^2 (proof: moments.md)."""
     count, replaces = len(pairs_of(columns, products)), neighbours is Neighbours.REPLACE_ONE
     entries = columns + 1
@@ -143,56 +183,57 @@ def moments_sensitivity(columns: int, products: Products, rows: int, neighbours:
 
 
 def analyze_moments(
-    source: logical.Relation,
+    query: logical.Aggregate,
     catalog: Catalog,
     budget: Budget,
     *,
-    columns: Sequence[str],
-    products: Products = "all",
-    bounds: Mapping[str, Bounds] | None = None,
     epsilon: Number | None = None,
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
     share: Fraction = Fraction(1),
 ) -> MomentsPlan:
-    """Plan sums of products of columns, or refuse them; nothing here depends on the data.
-
-    Args:
-        source: The rows.
-        catalog: The public facts about them.
-        budget: The privacy budget of the dataset.
-        columns: Numeric or boolean columns, each once; of a regression, the target last.
-        products: All products of two columns, or squares alone.
-        bounds: Bounds of columns. Default: those of the catalog.
-        epsilon: The privacy cost of the whole vector.
-        rho: The same, as a rho.
-        mechanism: The kind of noise. Default: the narrowest.
-        share: The share of a batch.
-    """
-    scope = bind(source, catalog)
-    steps = [_lattice_steps(name, (bounds or {}).get(name), scope) for name in _distinct(columns)]
-    unit = scope.table.unit
-    caps = contribution_bounds.effective(unit, scope.table.caps, None, None)
-    contribution_bounds.require_row_bound("sums of products", unit, caps, by_group=False)
+    """Plan sums of products of columns, or refuse them; nothing here depends on the data."""
+    (output,) = query.outputs
+    measure: logical.MomentsMeasure = output.measure  # type: ignore[assignment]
+    refuse_ambiguous_names(replace(query, grouping=logical.Grouping(SIDES)))
+    scope = bind(query.source, catalog)
+    steps = lattice_measures(measure, scope)
+    unit, grouping = scope.table.unit, query.grouping
+    caps = contribution_bounds.effective(unit, scope.table.caps, None, grouping.max_rows_per_group)
+    contribution_bounds.require_row_bound(f"moments {output.name!r}", unit, caps, by_group=False)
     rows = contribution_bounds.spread(caps, 1).l1
-    moved = moments_sensitivity(len(steps), products, rows, unit.neighbours)
+    moved = moments_sensitivity(len(steps), measure.products, rows, unit.neighbours)
     asked = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism, share=share)
     spent, (noise,) = min(
         ((each, allocation.mechanisms(each, [Fraction(1)], [moved])) for each in asked),
         key=lambda pair: pair[1][0].variance,
     )
-    measures = tuple(_measure(one, other, steps) for one, other in pairs_of(len(steps), products))
+    measures = tuple(_measure(one, other, steps) for one, other in pairs_of(len(steps), measure.products))
+    named = zip(measure.columns, steps, strict=True)
     return MomentsPlan(
         dataset=scope.name,
         unit=unit,
+        caps=caps,
         pushdown=lower_query(scope, Keys(), contribution_bounds.caps_to_enforce(unit, caps, 1), measures),
-        axes=tuple(LatticeAxis(name, s.grid, s.centre, s.missing or 0) for name, s in zip(columns, steps, strict=True)),
-        products=products,
+        name=output.name,
+        axes=tuple(LatticeAxis(name, each.grid, each.centre, each.missing or 0) for name, each in named),
+        products=measure.products,
         sensitivity=moved,
         mechanism=noise,
         spending=spent,
         slice=scope.table.part,
     )
+
+
+def lattice_measures(measure: logical.MomentsMeasure, scope: Bound) -> tuple[SumSteps, ...]:
+    """Each column less the middle of its bounds, in steps of its lattice."""
+    if not 0 < len(measure.columns) <= MOST_COLUMNS or CONSTANT in measure.columns:
+        raise ParameterError(
+            f"moments of {len(measure.columns):,} columns, or of one that is called {CONSTANT!r}",
+            because=f"they are of 1 to {MOST_COLUMNS} columns, and the constant has that name",
+            instead='moments("age", "income")',
+        )
+    return tuple(_lattice_steps(*each, scope) for each in zip(measure.columns, measure.bounds, strict=True))
 
 
 def _measure(one: int, other: int, steps: Sequence[SumSteps]) -> Integers:
@@ -223,14 +264,14 @@ def _lattice_steps(name: str, bounds: Bounds | None, scope: Bound) -> SumSteps:
         operand, bounds = logical.Cast(operand, ColumnType.INTEGER), (Fraction(0), Fraction(1))
     elif kind not in NUMERIC:
         raise TypeMismatchError(
-            f"sums of products of {name!r}",
+            f"moments of {name!r}",
             because=f"it is of type {kind}, and only numbers and booleans are multiplied",
             instead="a column of type integer, real or boolean",
         )
     found = bounds or (column.bounds if column else None)
     if found is None:
         raise UnboundedError(
-            f"sums of products of {name!r}",
+            f"moments of {name!r}",
             because="no bounds are declared for it, so one row could move them without limit",
             instead=f"bounds of {name!r} in the catalog",
         )
@@ -239,14 +280,3 @@ def _lattice_steps(name: str, bounds: Bounds | None, scope: Bound) -> SumSteps:
     declared = missing_step(column, axis.grid, low, high)
     missing = axis.missing if declared is None else declared
     return SumSteps(scope.term(operand), axis.grid, low, high, centre=axis.centre, missing=missing)
-
-
-def _distinct(columns: Sequence[str]) -> tuple[str, ...]:
-    listed = () if isinstance(columns, str) else tuple(columns)
-    if not 0 < len(listed) <= MOST_COLUMNS or len(set(listed)) < len(listed):
-        raise ParameterError(
-            f"sums of products of {len(listed):,} columns",
-            because=f"they are 1 to {MOST_COLUMNS} columns, each once",
-            instead='columns=["age", "income"]',
-        )
-    return listed

@@ -85,7 +85,7 @@ def recipe(output: logical.Output, scope: Bound) -> Recipe:  # noqa: C901 - one 
             return _dispersion(output.name, DEVIATION, output.measure, scope)
         case logical.AutoBoundsAggregate() | logical.ClippingBounds():
             raise _bounds_first(output.name)
-        case logical.Ranges() | logical.HierarchyCounts():
+        case logical.Ranges() | logical.HierarchyCounts() | logical.MomentsMeasure():
             raise _only_alone(output.name)
         case logical.MedianMeasure() | logical.QuantileMeasure():
             raise _smooth_noise_error("median", output.name)
@@ -95,7 +95,7 @@ def recipe(output: logical.Output, scope: Bound) -> Recipe:  # noqa: C901 - one 
 
 def _only_alone(name: str) -> UnsupportedError:
     return UnsupportedError(
-        f"ranges or a hierarchy {name!r} beside other outputs, or outside of a release",
+        f"ranges, a hierarchy or moments {name!r} beside other outputs, or outside of a release",
         because="they are a table of their own",
         instead='session.release(table.ranges("age", ranges=[(21, 33)]), epsilon=0.5)',
     )

@@ -185,6 +185,10 @@ _RULES: dict[type, tuple[Rule, ...]] = {
         (lambda asked: len(asked.pairs) > 0, "there is at least one range"),
         (lambda asked: all(0 <= lo < hi < len(asked.edges) for lo, hi in asked.pairs), "ranges go from edge to edge"),
     ),
+    logical.MomentsMeasure: (
+        (lambda asked: _are_distinct(asked.columns), "each column is named once"),
+        (lambda asked: len(asked.bounds) == len(asked.columns), "each column has bounds, or None"),
+    ),
     logical.HierarchyCounts: (
         (lambda asked: _are_distinct((*asked.levels, *asked.crossing)), "each level is named once"),
     ),
