@@ -1,10 +1,13 @@
 """Rates of attacks: Wilson's interval, the excess over control, and sentences that never state safety."""
 
 import math
+from functools import partial
 
 import pytest
 
 import discreet as dp
+from anonymity.linkage.attack_cases import people
+from discreet.anonymity.linkage import inference, linkability, singling_out
 from discreet.anonymity.linkage.attack_rates import (
     AttackRate,
     AttackRisk,
@@ -90,3 +93,48 @@ def test_tables_need_rows_and_levels_are_probabilities():
         with pytest.raises(ParameterError):
             confidence_level(level)
     assert shared_columns(None, people.select(["sex", "state"]), people.select(["state"])) == ["state"]
+
+
+ATTACKS = {
+    "singling out": partial(singling_out.assess, size=2),
+    "linkability": partial(linkability.assess, first=["age", "town"], second=["income", "job"]),
+    "inference": partial(inference.assess, learn="income"),
+}
+every_attack = pytest.mark.parametrize("assess", ATTACKS.values(), ids=ATTACKS)
+
+
+@every_attack
+def test_a_published_copy_has_a_high_risk(assess):
+    original, others = people(600, 1), people(600, 2)
+    risk = assess(original, original, others, generator=dp.testing.generator(3))
+    assert risk.interval[0] > 0.5
+    assert risk.is_informative
+    assert "a risk of" in risk.verdict
+
+
+@every_attack
+def test_rows_of_other_people_show_no_excess_over_control(assess):
+    """Fixed generators; a fresh one would fail with a probability of at most 5%."""
+    original, published, others = (people(600, case) for case in (1, 2, 3))
+    risk = assess(original, published, others, generator=dp.testing.generator(4))
+    assert risk.interval[0] <= 0 <= risk.interval[1]
+    assert "a risk of" not in risk.verdict
+
+
+@pytest.mark.nightly
+@every_attack
+def test_the_interval_misses_0_as_rarely_as_stated(assess):
+    """60 independent triples of tables at 95%: more than 9 misses have a probability below 0.002."""
+    misses = 0
+    for case in range(60):
+        tables = [people(300, 100 + 3 * case + part) for part in range(3)]
+        risk = assess(*tables, attempts=300, generator=dp.testing.generator(case))
+        misses += not risk.interval[0] <= 0 <= risk.interval[1]
+    assert misses <= 9
+
+
+@every_attack
+def test_the_same_generator_gives_the_same_result(assess):
+    tables = [people(80, case) for case in (1, 2, 3)]
+    first, second = (assess(*tables, generator=dp.testing.generator(5)) for _ in range(2))
+    assert first == second

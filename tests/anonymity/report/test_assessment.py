@@ -82,3 +82,13 @@ def test_the_name_of_a_source_never_has_an_address():
     assert source_name("all.sqlite", "persons") == "persons in all.sqlite"
     assert source_name("postgresql://ada:secret@db/x", "persons") == "persons"
     assert source_name(object(), None) == "the table"
+
+
+def test_the_report_has_the_hints_of_measure_on_persons():
+    table = pa.table({"zip": ["1"] * 5, "patient_id": ["a", "a", None, None, "b"]})
+    report = dp.anonymity.risk_report(table, ["zip"], person="patient_id")
+    assert report.findings.unnamed_rows == 2
+    assert "2 rows have no patient_id; each counts as a person." in str(report)
+    report = dp.anonymity.risk_report(table, ["zip", "patient_id"])
+    assert report.findings.unnamed_rows == 0
+    assert "patient_id seems to name people: person='patient_id' counts them." in report.text(200)

@@ -136,16 +136,11 @@ class AnonymityMeasures(OwnerResult):
         """Share of people who have a class of their own."""
         return Fraction(self.unique_people, max(self.people, 1))
 
-    @property
-    def _seeming_persons(self) -> list[str]:
-        return [] if self.person else [name for name in self.quasi if _ID.search(name)]
-
     def _lines(self) -> list[str]:
         lines = [
             f"{self.people:,} people in {self.classes:,} classes of {', '.join(self.quasi)}; "
             f"missing cells: {self.nulls}" + (f" ({self.excluded:,} rows left out)" if self.excluded else ""),
-            *([unnamed_text(self.unnamed_rows, self.person)] if self.unnamed_rows else []),
-            *(f"{name} seems to name people: person={name!r} counts them" for name in self._seeming_persons),
+            *person_hints(self.quasi, self.person, self.unnamed_rows),
             f"k {self.k}; {self.unique_people:,} people have a class of their own ({float(self.uniqueness):.2%})",
             *_titled("prosecutor risk", self.prosecutor),
             f"marketer risk: {float(self.marketer):.2%}",
@@ -157,9 +152,13 @@ class AnonymityMeasures(OwnerResult):
         return lines
 
 
-def unnamed_text(rows: int, person: str | None) -> str:
-    """What is said of rows without a person."""
-    return f"{rows:,} row{' has' if rows == 1 else 's have'} no {person}; each counts as a person"
+def person_hints(quasi: Sequence[str], person: str | None, unnamed_rows: int) -> list[str]:
+    """What is said of rows without a person, and of quasi-identifiers that seem to name people."""
+    if person is None:
+        names = [name for name in quasi if _ID.search(name)]
+        return [f"{name} seems to name people: person={name!r} counts them" for name in names]
+    number = f"{unnamed_rows:,} row{' has' if unnamed_rows == 1 else 's have'}"
+    return [f"{number} no {person}; each counts as a person"] if unnamed_rows else []
 
 
 def _titled(title: str, part: OwnerResult | None) -> list[str]:

@@ -50,8 +50,8 @@ class NodeLoss(OwnerResult):
         classes: Number of published classes.
 
     Example:
-        >>> from discreet.anonymity.generalisation.lattice import NodeLoss
-        >>> NodeLoss({"age": 1}, 20, 0, 4).classes
+        >>> import discreet as dp
+        >>> dp.anonymity.NodeLoss({"age": 1}, 20, 0, 4).classes
         4
     """
 
@@ -101,8 +101,8 @@ class LatticeSearch(OwnerResult):
         >>> import discreet as dp
         >>> import numpy as np
         >>> import pyarrow as pa
-        >>> from discreet.anonymity.generalisation.levels import GeneralisationLevels
-        >>> tens = GeneralisationLevels((np.arange(3), np.array([0, 0, 1])), (("31", "35", "47"), ("30s", "40s")))
+        >>> codes, labels = (np.arange(3), np.array([0, 0, 1])), (("31", "35", "47"), ("30s", "40s"))
+        >>> tens = dp.anonymity.GeneralisationLevels(codes, labels)
         >>> people = pa.table({"age": [31, 35, 47, 47]})
         >>> dp.anonymity.search(people, {"age": tens}, k=2).optimal
         {'age': 1}
@@ -224,8 +224,8 @@ def search(
         >>> import discreet as dp
         >>> import numpy as np
         >>> import pyarrow as pa
-        >>> from discreet.anonymity.generalisation.levels import GeneralisationLevels
-        >>> tens = GeneralisationLevels((np.arange(3), np.array([0, 0, 1])), (("31", "35", "47"), ("30s", "40s")))
+        >>> codes, labels = (np.arange(3), np.array([0, 0, 1])), (("31", "35", "47"), ("30s", "40s"))
+        >>> tens = dp.anonymity.GeneralisationLevels(codes, labels)
         >>> people = pa.table({"age": [31, 35, 47]})
         >>> found = dp.anonymity.search(people, {"age": tens}, k=2, suppression=1 / 2)
         >>> found.optimal, found.suppressed, found.k

@@ -7,9 +7,10 @@ from itertools import pairwise
 import numpy as np
 
 from discreet.anonymity.classes.cube import Codes
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, public_class
 
 
+@public_class
 @dataclass(frozen=True)
 class GeneralisationLevels:
     """The hierarchy of one column, applied to its distinct values.
@@ -21,6 +22,13 @@ class GeneralisationLevels:
         codes: For each level the code of each distinct value; `codes[0]` counts up from 0.
         labels: For each level the text of each code; None is a missing value. The labels of level 0 are the values as a
             CSV file has them: a search finds the values of a table by them.
+
+    Example:
+        >>> import discreet as dp
+        >>> import numpy as np
+        >>> codes, labels = (np.arange(3), np.array([0, 0, 1])), (("31", "35", "47"), ("30s", "40s"))
+        >>> dp.anonymity.GeneralisationLevels(codes, labels).height
+        1
     """
 
     codes: tuple[Codes, ...]
@@ -47,7 +55,7 @@ def _require_labels(levels: Sequence[Codes], labels: Sequence[Sequence[str | Non
         raise ParameterError(
             f"{len(levels)} levels with {len(labels)} lists of labels",
             because="each level has one code for each value, and a label for each code",
-            instead='GeneralisationLevels((np.arange(2), np.array([0, 0])), (("a", "b"), ("*",)))',
+            instead='dp.anonymity.GeneralisationLevels((np.arange(2), np.array([0, 0])), (("a", "b"), ("*",)))',
         )
 
 

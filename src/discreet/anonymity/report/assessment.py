@@ -15,7 +15,7 @@ from discreet.anonymity.report import exposure
 from discreet.anonymity.report.findings import RiskFindings
 from discreet.anonymity.report.generalisation_cost import generalisation_costs
 from discreet.anonymity.report.release_plan import release_plan, suitable_release
-from discreet.anonymity.report.source_measures import WildcardClasses, sensitive_exposures
+from discreet.anonymity.report.source_measures import WildcardClasses, sensitive_exposures, unnamed_rows
 from discreet.engines.exact_sources import table_name
 from discreet.errors import SourceError
 
@@ -58,6 +58,7 @@ def assess_source(
         plan=plan,
         suitable=suitable_release(plan, whole),
         limits=worked_tables(),
+        unnamed_rows=unnamed_rows(source, person, table),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.anonymity.classes.null_policies import NULL_TEXTS
+from discreet.anonymity.classes.risk import person_hints
 from discreet.anonymity.limits import WorkedTable
 from discreet.anonymity.owners import STAMP
 from discreet.anonymity.report.exposure import ClassCounts, ColumnExposure, KnownColumns, SensitiveExposure
@@ -40,6 +41,7 @@ class RiskFindings:
         plan: The differentially private release.
         suitable: What the file is large enough for: the "table" of the plan, its "total" of people, or "nothing".
         limits: Worked tables of what k, l and t do not protect against.
+        unnamed_rows: Number of rows without a person; each of them counts as a person.
     """
 
     name: str
@@ -55,6 +57,7 @@ class RiskFindings:
     plan: ReleasePlan
     suitable: str
     limits: tuple[WorkedTable, ...]
+    unnamed_rows: int = 0
 
     def __repr__(self) -> str:
         """The smallest class: examples of generalised values and other figures are not printed."""
@@ -134,6 +137,7 @@ def _attacker(findings: RiskFindings) -> RiskSection:
         f"Marketer risk: {share_text(counts.marketer)} of the people are expected to be matched correctly.",
         *map(_sensitive_sentence, findings.sensitive),
         f"Here {who}, and {NULL_TEXTS[findings.nulls]}{_excluded_text(findings)}.",
+        *(f"{rendering.cell(hint)}." for hint in person_hints(findings.quasi, findings.person, findings.unnamed_rows)),
     ]
     tables = [_growth_table(findings), _column_table(findings), _size_table(findings)]
     heading = f"What an attacker who knows {listing(findings.quasi)} learns"

@@ -90,3 +90,11 @@ def _counts(classes: ClassTable) -> ClassCounts:
         people_by_size=tuple(zip(person_sizes.tolist(), people.tolist(), strict=True)),
         marketer=sum_of_ratios(pairs.tolist(), pair_sizes.tolist()) / max(classes.pairs, 1),
     )
+
+
+def unnamed_rows(source: object, person: str | None, table: str | None) -> int:
+    """Number of rows without a person; each of them counts as one."""
+    if person is None:
+        return 0
+    with open_table(source, table=table) as rows:
+        return rows.unnamed_rows(person)
