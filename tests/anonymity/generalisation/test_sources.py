@@ -121,6 +121,18 @@ def test_a_sensitive_column_with_two_roles_is_refused(sensitive):
         assert caught.value.because == "each column has one role"
 
 
+def test_a_list_in_the_place_of_one_sensitive_column_is_refused_with_its_name():
+    ages = {"age": dp.anonymity.hierarchies.digits()}
+    for call in (
+        lambda: dp.anonymity.search(TABLE, ages, k=1, l=1, sensitive=["who"]),
+        lambda: dp.anonymity.mondrian(TABLE, ["age"], k=1, l=1, sensitive=["who"]),
+        lambda: dp.anonymity.generalise(TABLE, {"age": 0, "who": None}, l=1, sensitive=["who"]),
+    ):
+        with pytest.raises(dp.errors.ParameterError) as caught:
+            call()
+        assert caught.value.instead == "sensitive='who'"
+
+
 def test_persons_are_no_quasi_identifier():
     for call in (
         lambda: dp.anonymity.search(TABLE, {"who": dp.anonymity.hierarchies.mask()}, k=1, person="who"),

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
-from discreet.anonymity.linkage.persons import distinct, expand, has_value, is_member, one_column, people_of, renumber
-from discreet.errors import ParameterError
+from discreet.anonymity.linkage.persons import distinct, expand, has_value, is_member, people_of, renumber
 
 
 def test_rows_with_an_identifier_are_one_person_and_rows_without_are_each_a_person():
@@ -34,13 +32,3 @@ def test_distinct_codes_are_in_order_and_their_members_are_known():
     assert is_member(np.array([0, 1, 4, 9]), known).tolist() == [False, True, True, False]
     empty = distinct(np.array([], dtype=np.int64))
     assert is_member(np.array([1]), empty).tolist() == [False]
-
-
-@pytest.mark.parametrize(
-    ("name", "instead"), [(["job"], "learn='job'"), (5, 'learn="age"'), ([], 'learn="age"')], ids=str
-)
-def test_what_is_not_the_name_of_one_column_is_refused_with_the_name(name, instead):
-    with pytest.raises(ParameterError) as caught:
-        one_column(name, "learn", example='"age"')
-    assert caught.value.instead == instead
-    one_column("job", "learn", example='"age"')

@@ -181,7 +181,6 @@ def measure(
     c: Number = 3,
     threshold: Number = Fraction(1, 5),
     memory_limit: str | None = None,
-    threads: int | None = None,
 ) -> AnonymityMeasures:
     """Measure k, l, t, class sizes and re-identification risks of a table for a set of quasi-identifiers.
 
@@ -205,7 +204,6 @@ def measure(
         c: The c of recursive (c, l)-diversity, above zero. Default 3.
         threshold: Prosecutor risk above which people are counted, above 0 and at most 1. Default 1/5.
         memory_limit: Memory of the engine, such as "4GB". Default: the engine's own.
-        threads: Number of threads of the engine. Default: the engine's own.
 
     Returns:
         The measures, for the owners of the data.
@@ -228,20 +226,20 @@ def measure(
     limits = _require_threshold(rational(threshold, "threshold")), whole(l, "l"), positive(c, "c")
     require_policy(nulls)
     _require_plain_population(nulls, population)
-    with open_table(source, table=table, memory_limit=memory_limit, threads=threads) as rows:
+    with open_table(source, table=table, memory_limit=memory_limit) as rows:
         groups = read_groups(rows, [*quasi, *sensitive, *([weight] if weight else [])], person)
         unnamed = rows.unnamed_rows(person) if person else 0
-    everyone = _open_population(population, memory_limit, threads)
+    everyone = _open_population(population, memory_limit)
     with everyone as other:
         found = _measure(groups, quasi, sensitive, ordered, nulls, limits, weight, other, person)
     return replace(found, unnamed_rows=unnamed, person=person)
 
 
-def _open_population(population: Any, memory_limit: str | None, threads: int | None) -> Any:
+def _open_population(population: Any, memory_limit: str | None) -> Any:
     if population is None:
         return nullcontext()
     source, table = population if isinstance(population, tuple) else (population, None)
-    return open_table(source, table=table, memory_limit=memory_limit, threads=threads)
+    return open_table(source, table=table, memory_limit=memory_limit)
 
 
 def _measure(

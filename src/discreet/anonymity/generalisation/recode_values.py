@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.anonymity.classes.closeness import closeness_of
+from discreet.anonymity.classes.column_lists import one_column
 from discreet.anonymity.classes.cube import Codes
 from discreet.anonymity.classes.encoding import ranks
 from discreet.anonymity.classes.keys import first_of_runs
@@ -50,6 +51,7 @@ def require_sensitive(
     """The place of the sensitive column, which is published as it is; refused before a row is read."""
     if sensitive is None:
         return None
+    one_column(sensitive, "sensitive", example='"disease"')
     places = {rule.name: place for place, rule in enumerate(rules) if not rule.is_quasi}
     if sensitive not in places:
         raise ParameterError(

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymity.classes.column_lists import names_of
+from discreet.anonymity.classes.column_lists import names_of, one_column
 from discreet.anonymity.classes.cube import Cube
 from discreet.anonymity.classes.cube import cube as count_people
 from discreet.anonymity.classes.roles import require_hidden_persons, require_roles
@@ -40,6 +40,8 @@ def open_cube(
             "no quasi-identifiers", because="at least one column is generalised", instead='["zip", "birth_date"]'
         )
     quasi = names_of(quasi, "quasi")
+    if sensitive is not None:
+        one_column(sensitive, "sensitive", example='"disease"')
     require_hidden_persons(quasi, person)
     require_roles(quasi, [sensitive] if sensitive else [], person)
     if isinstance(source, Cube):

@@ -17,9 +17,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet import plots
-from discreet.anonymity.classes.column_lists import names_of
+from discreet.anonymity.classes.column_lists import names_of, one_column
 from discreet.anonymity.classes.null_policies import NullPolicy, require_policy
-from discreet.anonymity.linkage.persons import distinct, expand, has_value, is_member, one_column, people_of
+from discreet.anonymity.linkage.persons import distinct, expand, has_value, is_member, people_of
 from discreet.anonymity.linkage.worked_releases import HOSPITALS, QUASI, SENSITIVE, TARGET
 from discreet.anonymity.owners import OwnerResult, with_stamp
 from discreet.engines.sources.arrow_tables import Codes, as_arrow, classes, encode

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.anonymity.classes.column_lists import one_column
 from discreet.anonymity.linkage.attack_rates import (
     AttackRate,
     AttackRisk,
@@ -19,7 +20,6 @@ from discreet.anonymity.linkage.attack_rates import (
     shared_columns,
 )
 from discreet.anonymity.linkage.nearest import RowDistances, as_numbers, is_number
-from discreet.anonymity.linkage.persons import one_column
 from discreet.engines.sources.arrow_tables import Codes, encode
 from discreet.errors import ParameterError, TypeMismatchError, short_traceback
 from discreet.exact.numbers import Number, rational, whole

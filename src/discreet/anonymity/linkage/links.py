@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymity.classes.column_lists import names_of
+from discreet.anonymity.classes.column_lists import names_of, one_column
 from discreet.anonymity.classes.null_policies import NullPolicy, require_policy
 from discreet.anonymity.linkage.candidates import CandidateSearch, Flags
 from discreet.anonymity.linkage.linkage_risk import ControlMatches, LearnedValues, LinkageRisk, NextColumn
 from discreet.anonymity.linkage.matching import Tolerance, compare
-from discreet.anonymity.linkage.persons import distinct, has_value, is_member, one_column, people_of
+from discreet.anonymity.linkage.persons import distinct, has_value, is_member, people_of
 from discreet.anonymity.linkage.scores import PersonIdentity, identifying_people, people_with, score
 from discreet.engines.sources.arrow_tables import Codes, as_arrow, encode
 from discreet.errors import ParameterError, short_traceback

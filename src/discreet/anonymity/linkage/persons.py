@@ -1,13 +1,10 @@
 """People of a table: rows with the same identifier are one person, a row without identifier is a person of its own."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pyarrow as pa
 
 from discreet.anonymity.classes.keys import first_of_runs
 from discreet.engines.sources.arrow_tables import Codes, encode
-from discreet.errors import ParameterError
 
 
 def people_of(table: pa.Table, person: str | None) -> Codes:
@@ -51,15 +48,3 @@ def is_member(codes: Codes, known: Codes) -> np.ndarray[tuple[int], np.dtype[np.
         return np.zeros(len(codes), dtype=np.bool_)
     places = np.minimum(np.searchsorted(known, codes), len(known) - 1)
     return np.asarray(known[places] == codes)
-
-
-def one_column(name: object, word: str, *, example: str) -> None:
-    """Refuse what is not the name of one column, a list among them."""
-    if isinstance(name, str):
-        return
-    one = next(iter(name), None) if isinstance(name, Sequence) else None
-    raise ParameterError(
-        f"{word}={name!r}",
-        because="it is the name of one column",
-        instead=f"{word}={one!r}" if isinstance(one, str) else f"{word}={example}",
-    )
