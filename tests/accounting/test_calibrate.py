@@ -125,3 +125,11 @@ def test_a_part_of_bounded_range_is_known_by_its_guarantee_and_stays():
         )
         <= 1
     )
+
+
+def test_noise_of_sampled_sums_and_of_selections_among_them_grows():
+    step = events.SampledGaussianEvent(Fraction(1, 100), 4, 1)
+    search = events.RepeatedSelectionEvent(step, 1, Fraction(1, 10))
+    more = events.SampledGaussianEvent(Fraction(1, 100), 36, 1)
+    assert calibrate.with_more_noise(step, Fraction(3)) == more
+    assert calibrate.with_more_noise(search, Fraction(3)) == events.RepeatedSelectionEvent(more, 1, Fraction(1, 10))

@@ -71,7 +71,7 @@ def test_a_thousand_steps_convert_to_what_dp_accounting_says_within_one_percent(
     assert 0.99 < ratio < 1.01
 
 
-@over("order", ["1.5", "2", "9", "20.5", "20000", "1000000.5"])
+@over("order", ["1.5", "2", "9", "20.5", "2000.5", "20000", "1000000.5"])
 @over("rate", [0.01, 1])
 def test_sampling_never_costs_more_than_no_sampling(order, rate):
     event = events.SampledGaussianEvent(rate, 9, 4)
@@ -114,3 +114,21 @@ def test_a_budget_charges_the_divergence_at_its_order_and_rho_without_sampling()
 def test_a_rate_is_a_probability_above_zero(rate):
     with pytest.raises(ParameterError):
         events.SampledGaussianEvent(rate, 1, 1)
+
+
+@over("rate", [0.001, 0.01, 0.3, 1])
+@over("steps", [1, 1_000])
+@over("epsilon", [0.1, 1, 8])
+def test_the_least_variance_costs_its_rho_and_a_smaller_one_more(rate, steps, epsilon):
+    budget = Budget(epsilon=epsilon, delta=1e-5)
+    target = budget.rho(epsilon)
+    given = {"rate": Fraction(str(rate)), "squared_sensitivity": Fraction(2**40), "steps": steps}
+    variance = sampled_gaussian.least_variance(**given, rho=target, order=budget.order)
+
+    def cost(variance):
+        step = events.SampledGaussianEvent(given["rate"], variance, given["squared_sensitivity"])
+        return budget.cost(events.RepeatedEvent(step, steps)).renyi
+
+    assert cost(variance) <= target * costs.RHO_UNITS + steps
+    assert cost(variance * Fraction(9_999, 10_000)) > target * costs.RHO_UNITS
+    assert variance <= steps * Fraction(2**40) / (2 * target) * Fraction(1_000_001, 1_000_000)

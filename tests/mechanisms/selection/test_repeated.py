@@ -24,6 +24,7 @@ def test_a_mechanism_stands_for_its_event():
     assert accounting.pure.epsilon(RepeatedSelection(run=noise, gamma=0.5, eta=0).event()) == Fraction(1, 5)
 
 
+@pytest.mark.guarantee("mechanisms.selection.repeated")
 def test_the_first_output_of_the_highest_score_is_returned(monkeypatch):
     outputs = itertools.cycle([("a", 1), ("b", 3), ("c", 3), ("d", 2)])
     monkeypatch.setattr(repetitions, "negative_binomial", lambda *_: 4)

@@ -8,7 +8,7 @@ import pytest
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.release.report.about import About
-from discreet.release.report.facts import gather
+from discreet.release.report.facts import _event_text, gather
 
 
 def test_facts_of_a_release(facts_of):
@@ -73,3 +73,12 @@ def test_a_preview_is_refused(tmp_path):
 def test_anything_else_is_refused(found):
     with pytest.raises(ParameterError, match="a report of"):
         gather(found, About())
+
+
+def test_steps_of_learning_are_described_in_words():
+    step = dp.events.SampledGaussianEvent(0.01, 4, 1)
+    assert _event_text(step).startswith("discrete Gaussian noise on a Poisson sample of rate 0.01, variance 4")
+    search = dp.events.RepeatedSelectionEvent(dp.events.RepeatedEvent(step, 1_000), 1, 0.05)
+    text = _event_text(search)
+    assert text.startswith("the best of a random number of runs (truncated negative binomial, eta 1, gamma 0.05)")
+    assert text.endswith(", 1,000 times")

@@ -6,7 +6,8 @@ Definition
 
 Guarantee
     If one run is as private as its event says, the release is as private as `event()` says: at a Renyi order, a few
-    times the cost of one run, however many runs there are. Proof: docs/proofs/accounting/repeated_selection.md.
+    times the cost of one run, however many runs there are. Proof: docs/proofs/mechanisms/selection/repeated.md
+    and docs/proofs/accounting/repeated_selection.md.
 
 Exactness
     K is drawn with exactly its probabilities (samplers/repetitions.py).
