@@ -129,8 +129,8 @@ FEATURES = {
     "Relationship": dp.learning.categories(RELATIONSHIP),
     "Race": dp.learning.categories(RACE),
     "Sex": dp.learning.categories(["Female", "Male"]),
-    "Capital Gain": dp.learning.log_bins(0, 99_999),
-    "Capital Loss": dp.learning.log_bins(0, 4_356),
+    "Capital Gain": dp.learning.log_bins(0, 100_000),
+    "Capital Loss": dp.learning.log_bins(0, 5_000),
     "Hours per week": dp.learning.linear_bins(1, 99),
     "Country": dp.learning.categories(COUNTRY),
 }

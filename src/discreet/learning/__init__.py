@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from discreet.learning.artefacts import load
+    from discreet.learning.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
     from discreet.learning.boosting.model import AdditiveModel
     from discreet.learning.core.account import BudgetAccount
     from discreet.learning.core.features import DeclaredFeature, categories, edges, linear_bins, log_bins
@@ -19,6 +20,8 @@ _HOMES = {
     "AdditiveModel": "boosting.model",
     "BudgetAccount": "core.account",
     "DeclaredFeature": "core.features",
+    "GradientBoostingClassifier": "boosting.estimators",
+    "GradientBoostingRegressor": "boosting.estimators",
     "categories": "core.features",
     "edges": "core.features",
     "linear_bins": "core.features",
@@ -30,6 +33,8 @@ __all__ = [
     "AdditiveModel",
     "BudgetAccount",
     "DeclaredFeature",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "categories",
     "edges",
     "linear_bins",

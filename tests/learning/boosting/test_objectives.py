@@ -22,7 +22,7 @@ def cases(classes, number=4_000):
 def test_no_row_is_longer_than_the_clip(classes):
     objective, target, scores = cases(classes)
     values = objective.derivatives(target, scores)
-    assert values.shape == (len(target), 2 * objective.outputs)
+    assert values.shape == (len(target), objective.outputs + 1)
     assert values.dtype == np.int64
     assert (values**2).sum(axis=1).max() <= objective.clip**2
 
@@ -39,12 +39,12 @@ def test_a_row_has_the_same_derivatives_alone_and_among_others(classes):
 
 
 @pytest.mark.parametrize("classes", [2, 3, 7])
-def test_the_clip_is_almost_reached_at_the_start_and_nothing_is_cut_there(classes):
+def test_the_clip_is_reached_at_the_start_and_nothing_is_cut_there(classes):
     objective = Objective(classes)
     target = np.arange(classes)
     values = objective.derivatives(target, np.zeros((classes, objective.outputs), dtype=np.int64))
     norms = np.sqrt((values.astype(float) ** 2).sum(axis=1))
-    assert 0.96 * objective.clip <= norms.max() <= objective.clip
+    assert objective.clip - 8 <= norms.max() <= objective.clip
     if classes == 2:
         assert values.tolist() == [[-ONE // 2, ONE // 4], [ONE // 2, ONE // 4]]
 
@@ -71,4 +71,4 @@ def test_numbers_outside_the_declared_range_count_as_its_ends():
     objective = Objective(0)
     values = objective.derivatives(np.array([-(2**40), 2**40, 0]), np.zeros((3, 1), dtype=np.int64))
     assert values[:, 0].tolist() == [-ONE // 2, ONE // 2, 0]
-    assert (values[:, 1] == ONE // 4).all()
+    assert (values[:, 1] == 3 * ONE // 10).all()

@@ -5,7 +5,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import ParameterError
-from discreet.learning.boosting.terms import public_generator, random_leaves, terms_of
+from discreet.learning.boosting.terms import random_leaves, terms_of
 from learning.boosting.boosting_cases import FEATURES, GENERATOR, PAIR, SLOTS, codes_of
 
 
@@ -28,6 +28,7 @@ def test_ordered_slots_have_contiguous_leaves_and_few_categories_keep_their_own(
         assert leaves.count == 8
         assert (np.diff(leaves.leaf) >= 0).all()
         assert set(leaves.leaf.tolist()) == set(range(8))
+        assert (leaves.leaf == 0).sum() == 1  # missing values alone
         assert random_leaves(colour, 1, 8, GENERATOR).leaf.tolist() == [0, 1, 2, 3]
         assert random_leaves(country, 2, 8, GENERATOR).leaf.max() < 8
         both = random_leaves(pair, 3, 8, GENERATOR)
@@ -45,7 +46,3 @@ def test_a_pair_with_too_many_places_is_refused():
     wide = {name: dp.learning.linear_bins(0, 1, 2_000) for name in "ab"}
     with pytest.raises(ParameterError, match="million"):
         terms_of(wide, [("a", "b")])
-
-
-def test_public_randomness_differs_from_call_to_call():
-    assert public_generator().integers(2**62) != public_generator().integers(2**62)

@@ -59,3 +59,10 @@ def test_a_sum_of_another_clip_or_of_more_places_is_refused():
 def test_sums_for_tests_have_no_noise():
     schedule = Schedule((planned_sum(ONE, 4, Fraction(1, 10**6)),))
     assert (ExactSums(people(), schedule).sum(Count()) // ONE).tolist() == [5, 0, 2, 9]
+
+
+def test_public_randomness_differs_from_call_to_call_but_for_exact_sums():
+    people = PeopleInMemory([])
+    noisy, exact = NoisySums(people, Schedule(())), ExactSums(people, Schedule(()))
+    assert noisy.public_generator().integers(2**62) != noisy.public_generator().integers(2**62)
+    assert exact.public_generator().integers(2**62) == exact.public_generator().integers(2**62)

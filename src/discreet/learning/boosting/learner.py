@@ -31,7 +31,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.learning.boosting import terms as maps
 from discreet.learning.boosting.choice import TermQueue
 from discreet.learning.boosting.defaults import (
     LEAVES,
@@ -98,13 +97,13 @@ class BoostingLearner(Learner):
     def schedule(self) -> Schedule:
         """One sum for each tree, all with the same noise."""
         most = max(self.leaves, PAIR_LEAVES**2 if self.interactions else 0)
-        length = 2 * self.objective.outputs * most
+        length = self.objective.width * most
         each = planned_sum(self.objective.clip, length, self.rho / self.trees, replace_one=self.replace_one)
         return Schedule((each,) * self.trees)
 
     def train(self, sums: NoisySums) -> AdditiveModel:
         """The model, from noisy sums alone."""
-        generator = maps.public_generator()
+        generator = sums.public_generator()
         terms = terms_of(self.features, self.interactions)
         queue = TermQueue(len(terms), generator)
         model = AdditiveModel.empty(self.features, self.interactions, self.objective)
@@ -112,8 +111,8 @@ class BoostingLearner(Learner):
         for planned in self.schedule.sums:
             number = queue.next_term()
             leaves = random_leaves(terms[number], number, self.leaves, generator)
-            noisy = sums.sum(TreeStep(model, leaves, cache)).reshape(leaves.count, 2, -1)
-            residuals, hessians = noisy[:, 0, :], noisy[:, 1, :]
+            noisy = sums.sum(TreeStep(model, leaves, cache)).reshape(leaves.count, -1)
+            residuals, hessians = noisy[:, :-1], noisy[:, -1:]
             strength = _strength(residuals, planned.noise.sigma)
             queue.learn(number, strength, residuals.size)
             weights = self._leaf_weights(residuals, hessians, strength, planned.noise.sigma)
@@ -126,8 +125,8 @@ class BoostingLearner(Learner):
         """Newton steps on the lattice, shrunk by how far the residuals stand out of the noise."""
         rate = self.learning_rate or default_learning_rate(self._rounds)
         factor = max(0.0, 1 - SHRINKAGE * residuals.size / strength) if strength > 0 else 0.0
-        steps = residuals / (np.maximum(hessians, 0) + RIDGE * sigma) / self.objective.curvature
-        weights = np.clip(rate * factor * steps, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+        steps = residuals / (np.maximum(hessians, 0) / self.objective.hessian_weight + RIDGE * sigma)
+        weights = np.clip(rate * factor * self.objective.step_scale * steps, -LARGEST_WEIGHT, LARGEST_WEIGHT)
         found: Integers = np.rint(weights * ONE).astype(np.int64)
         return found
 
@@ -141,5 +140,5 @@ def _strength(residuals: Integers, sigma: float) -> float:
 def _place_weights(hessians: Integers, leaves: Leaves) -> Integers:
     """The noisy Hessian of each leaf, spread evenly over its places: public, for plots and importance."""
     sizes = np.maximum(np.bincount(leaves.leaf, minlength=leaves.count), 1)
-    each: Integers = np.maximum(hessians, 0).sum(axis=1) // sizes
+    each: Integers = np.maximum(hessians[:, 0], 0) // sizes
     return each[leaves.leaf]

@@ -3,8 +3,9 @@
 Definition
     A row has a score for each output, in steps of 2^-20. Its residual is the difference between its target and the
     public link of its scores: the logistic function, the softmax, or the score itself. The residual is cut to the L2
-    norm that it has at the start of training; the Hessian of a row that was cut is 0. Scores start at 0.
-    Of a number in [-1, 1] half the residual counts, and the constant 1/4 as its Hessian.
+    norm c that it has at the start of training: 1/2 for two classes, the root of 1 - 1/K for K; to 1/2 for a number in
+    [-1, 1]. The Hessian is q(1-q) for two classes, (1 - sum q^2)/K for K, and 0 for a row that was cut; for a number it
+    is 1, and counts 0.3. Scores start at 0.
 
 Guarantee
     Both are functions of one row's target and scores, in integers: no bit depends on other rows. `clip` bounds a
@@ -31,6 +32,8 @@ from discreet.learning.core.lattice import BITS, ONE, Integers, logistic, softma
 from discreet.learning.core.sums import scale_rows
 
 HALF = ONE // 2
+NUMBER_WEIGHT = 3 * ONE // 10
+"""What a row of a regression adds as its Hessian: 0.3."""
 
 
 @dataclass(frozen=True)
@@ -49,32 +52,42 @@ class Objective:
         return self.classes if self.classes > 2 else 1
 
     @property
-    def curvature(self) -> int:
-        """What the quotient of residual and Hessian is divided by, so that it is a Newton step."""
-        return 1 if self.classes else 2
+    def width(self) -> int:
+        """What a row adds to its leaf: a residual for each output, and one Hessian."""
+        return self.outputs + 1
+
+    @property
+    def hessian_weight(self) -> float:
+        """What the Hessian of a row is multiplied by before it is summed."""
+        return 1.0 if self.classes else NUMBER_WEIGHT / ONE
+
+    @property
+    def step_scale(self) -> float:
+        """What the quotient of residual and Hessian is multiplied by."""
+        return (self.classes - 1) / self.classes if self.outputs > 1 else 1.0
 
     @property
     def residual_clip(self) -> int:
-        """The norm of a row's residual at the start, where it is largest for most rows."""
-        if self.outputs == 1:
-            return HALF
-        return _root_up(ONE * ONE * (self.classes - 1) // self.classes)
+        """The largest norm of a row's residual."""
+        return HALF if self.outputs == 1 else _root_up(ONE * ONE * (self.classes - 1) // self.classes)
 
     @property
     def clip(self) -> int:
-        """The largest norm of a row's residual and Hessian together; that of Hessians is 1/4, or the root of 4/27."""
-        hessians = ONE * ONE // 16 if self.outputs == 1 else ONE * ONE * 4 // 27 + 1
-        return _root_up(self.residual_clip**2 + hessians)
+        """The largest norm of a row's residual and Hessian together."""
+        hessian = ONE // 4 if self.classes else NUMBER_WEIGHT
+        if self.outputs > 1:
+            hessian = ONE * (self.classes - 1) // self.classes**2 + 1
+        return _root_up(self.residual_clip**2 + hessian**2)
 
     def derivatives(self, target: Integers, scores: Integers) -> Integers:
-        """The residual of each output, then the Hessian of each, in steps: one row for each row."""
+        """The residual of each output, then the Hessian, in steps: one row for each row."""
         if not self.classes:
             return self._number(target, scores)
         return self._two_classes(target, scores) if self.outputs == 1 else self._classes(target, scores)
 
     def _number(self, target: Integers, scores: Integers) -> Integers:
-        residual = np.clip((np.clip(target, -ONE, ONE) - scores[:, 0]) // 2, -HALF, HALF)
-        return np.stack([residual, np.full(len(target), ONE // 4, dtype=np.int64)], axis=1)
+        residual = np.clip(np.clip(target, -ONE, ONE) - scores[:, 0], -HALF, HALF)
+        return np.stack([residual, np.full(len(target), NUMBER_WEIGHT, dtype=np.int64)], axis=1)
 
     def _two_classes(self, target: Integers, scores: Integers) -> Integers:
         share = logistic(scores[:, 0])
@@ -86,8 +99,9 @@ class Objective:
         share = softmax(scores)
         residual = (target[:, None] == np.arange(self.classes)) * ONE - share
         over = np.einsum("ij,ij->i", residual, residual) > self.residual_clip**2
-        hessian = np.where(over[:, None], 0, share * (ONE - share) >> BITS)
-        return np.concatenate([scale_rows(residual, self.residual_clip), hessian], axis=1)
+        spread = (ONE * ONE - np.einsum("ij,ij->i", share, share)) // (self.classes * ONE)
+        hessian = np.where(over, 0, np.minimum(spread, ONE * (self.classes - 1) // self.classes**2))
+        return np.concatenate([scale_rows(residual, self.residual_clip), hessian[:, None]], axis=1)
 
 
 def _root_up(square: int) -> int:

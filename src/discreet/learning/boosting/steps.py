@@ -86,8 +86,8 @@ class TreeStep:
 
     @property
     def length(self) -> int:
-        """Residuals and Hessians of every leaf."""
-        return self.leaves.count * 2 * self.model.objective.outputs
+        """The residuals and the Hessian of every leaf."""
+        return self.leaves.count * self.model.objective.width
 
     @property
     def clip(self) -> int:
@@ -95,12 +95,12 @@ class TreeStep:
         return self.model.objective.clip
 
     def contributions(self, rows: EncodedRows) -> Contributions:
-        """The residuals and Hessians of each row, at the places of its leaf."""
+        """The residuals and the Hessian of each row, at the places of its leaf."""
         is_current = self.cache is not None and self.cache.model is self.model
         scores = self.cache.scores(rows) if self.cache and is_current else self.model.scores(rows.codes)
         values = self.model.objective.derivatives(rows.target, scores)
         leaf = self.leaves.leaf[self.model.terms[self.leaves.term].places(rows.codes)]
-        width = 2 * self.model.objective.outputs
+        width = self.model.objective.width
         return Contributions(leaf[:, None] * width + np.arange(width), values)
 
     def __getstate__(self) -> dict[str, Any]:

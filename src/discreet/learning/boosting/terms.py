@@ -107,12 +107,7 @@ def random_leaves(term: Term, number: int, most: int, generator: np.random.Gener
 def _random_groups(slots: int, groups: int, is_ordered: bool, generator: np.random.Generator) -> Integers:
     if slots <= groups:
         return np.arange(slots, dtype=np.int64)
-    if is_ordered:
-        cuts = np.sort(generator.choice(np.arange(1, slots), size=groups - 1, replace=False))
-        return np.searchsorted(cuts, np.arange(slots), side="right").astype(np.int64)
+    if is_ordered:  # missing values are a leaf of their own
+        cuts = np.sort(generator.choice(np.arange(2, slots), size=groups - 2, replace=False))
+        return np.searchsorted(cuts, np.arange(slots), side="right").astype(np.int64) + (np.arange(slots) > 0)
     return generator.integers(0, groups, size=slots).astype(np.int64)
-
-
-def public_generator() -> np.random.Generator:
-    """Randomness of leaves and of the order of trees: public, independent of data, from the operating system."""
-    return np.random.default_rng()

@@ -112,6 +112,14 @@ class NoisySums:
         self._next += 1
         return self._randomize(self._people.sum(step), planned.noise)
 
+    def public_generator(self) -> np.random.Generator:
+        """Randomness that is independent of data and need not be secret, from the operating system. Noise has its own.
+
+        Returns:
+            A generator, another one at each call.
+        """
+        return np.random.default_rng()
+
     def _randomize(self, exact: Integers, noise: Gaussian) -> Integers:
         """The one place where noise meets sums of people."""
         return exact + np.asarray(noise.draw(len(exact)), dtype=np.int64)
@@ -119,6 +127,10 @@ class NoisySums:
 
 class ExactSums(NoisySums):
     """Sums without noise, for tests: NOT PRIVATE."""
+
+    def public_generator(self) -> np.random.Generator:
+        """Randomness that is the same at each call, so that tests can repeat a training."""
+        return np.random.default_rng(0)
 
     def _randomize(self, exact: Integers, noise: Gaussian) -> Integers:  # noqa: ARG002 - none is drawn
         return exact
