@@ -3,7 +3,7 @@
     DiscreetError
     ├── Refusal                  before any data is read; a function of public facts, so it may be exact
     │   ├── ParameterError       a number or option outside its range (epsilon=0, NaN, lo > hi)
-    │   │   └── TableShapeError  rows of a model that are not a table; a ValueError too
+    │   ├── TableShapeError      rows for a model that are not a table of its columns; a ValueError too
     │   ├── NameNotFoundError    a table, column or key that the catalog does not know
     │   ├── TypeMismatchError    an operation that its operands' declared types do not allow
     │   ├── UnboundedError       an aggregate that one unit could move without limit
@@ -102,7 +102,7 @@ class ParameterError(Refusal):
     """
 
 
-class TableShapeError(ParameterError, ValueError):
+class TableShapeError(Refusal, ValueError):
     """Rows for a model that are not a table of the declared columns. It is also a `ValueError`, as in scikit-learn.
 
     Example:

@@ -213,7 +213,7 @@ def test_rows_of_a_person_stand_in_one_block():
 
 
 def test_targets_are_steps_within_the_declared_bounds():
-    steps, counts = regressor()._target_steps(pa.array([0.0, 50.0, 100.0, 500.0, None, float("nan")]))
+    steps, counts = regressor().target_steps(pa.array([0.0, 50.0, 100.0, 500.0, None, float("nan")]))
     assert steps[:4].tolist() == [-(2**20), 0, 2**20, 2**20]
     assert counts.tolist() == [True] * 4 + [False] * 2
     with pytest.raises(dp.errors.ParameterError, match="target_bounds"):

@@ -138,3 +138,8 @@ class SlotRegressor(PrivateRegressor):
         return slot_learner(features, rho, 1, has_classes=False, replace_one=replace_one)
 
     model_from_json = SlotClassifier.model_from_json
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # slots of all features weigh alike
+        return tags

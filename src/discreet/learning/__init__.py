@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet.learning import testing
     from discreet.learning.artefacts import load
     from discreet.learning.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
     from discreet.learning.boosting.model import AdditiveModel
@@ -28,6 +29,7 @@ _HOMES = {
     "load": "artefacts",
     "log_bins": "core.features",
 }
+_MODULES = ("testing",)
 
 __all__ = [
     "AdditiveModel",
@@ -40,11 +42,14 @@ __all__ = [
     "linear_bins",
     "load",
     "log_bins",
+    "testing",
 ]
 
 
 def __getattr__(name: str) -> object:
     """Load a public name from where it lives."""
+    if name in _MODULES:
+        return importlib.import_module(f"discreet.learning.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'discreet.learning' has no attribute {name!r}")
     value: object = getattr(importlib.import_module(f"discreet.learning.{_HOMES[name]}"), name)

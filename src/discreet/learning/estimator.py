@@ -241,7 +241,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """The rows as codes, in blocks of whole people: cells are read here, and nowhere before."""
         places = column_places(table, list(features), type(self).__name__, by_name=self.has_names)
         codes = encode_table(table, places, list(features.values()))
-        steps, counts = self._target_steps(target)
+        steps, counts = self.target_steps(target)
         person = None if people is None else person_numbers(people)
         counts = counts if person is None else counts & (person >= 0)
         if not counts.all():
@@ -260,8 +260,15 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             warnings.warn("A column-vector y was passed when a 1d array was expected", DataConversionWarning, 3)
         return cells
 
-    def _target_steps(self, target: Any) -> tuple[Integers, NDArray[np.bool_]]:
-        """The target of each row as the learner reads it, and whether the row counts."""
+    def target_steps(self, target: Any) -> tuple[Integers, NDArray[np.bool_]]:
+        """The target of each row as the learner reads it, and whether the row counts.
+
+        Args:
+            target: Cells: an Arrow or numpy array.
+
+        Returns:
+            Numbers of classes, or steps; and whether each row counts.
+        """
         raise NotImplementedError
 
     def _scores(self, X: Any) -> Floats:  # noqa: N803 - the name of scikit-learn
@@ -386,7 +393,15 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         found: Floats = powers / powers.sum(axis=1, keepdims=True)
         return found
 
-    def _target_steps(self, target: Any) -> tuple[Integers, NDArray[np.bool_]]:
+    def target_steps(self, target: Any) -> tuple[Integers, NDArray[np.bool_]]:
+        """The number of the class of each row, and whether it is a declared one.
+
+        Args:
+            target: Cells: an Arrow or numpy array.
+
+        Returns:
+            Numbers of classes, and whether each row counts.
+        """
         found = class_numbers(target, self.declared_classes())
         return found, found >= 0
 
@@ -433,8 +448,15 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         low, high = self.declared_bounds()
         return low / 2 + high / 2 + (high / 2 - low / 2) * scores.reshape(len(scores))
 
-    def _target_steps(self, target: Any) -> tuple[Integers, NDArray[np.bool_]]:
-        """Steps from -2^20 for the lowest target to 2^20 for the highest."""
+    def target_steps(self, target: Any) -> tuple[Integers, NDArray[np.bool_]]:
+        """Steps from -2^20 for the lowest target to 2^20 for the highest.
+
+        Args:
+            target: Cells: an Arrow or numpy array.
+
+        Returns:
+            Steps, and whether each row has a number.
+        """
         found, (low, high) = numbers(target), self.declared_bounds()
         counts = np.isfinite(found)
         inside = np.clip(np.where(counts, found, low), low, high)

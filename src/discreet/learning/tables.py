@@ -62,7 +62,7 @@ def open_table(table: Any) -> TableView:
         view = _array_view(table)
     if not view.width:
         raise TableShapeError(
-            "X with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.",
+            "X with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required. Give X a column",
             because="a model needs a feature",
             instead='X[["age"]]',
         )
