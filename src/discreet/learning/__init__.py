@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.learning.boosting.model import AdditiveModel
     from discreet.learning.core.account import BudgetAccount
     from discreet.learning.core.features import DeclaredFeature, categories, edges, linear_bins, log_bins
+    from discreet.learning.linear.logistic_regression import LogisticRegression
 
 _HOMES = {
     "AdditiveModel": "boosting.model",
@@ -23,6 +24,7 @@ _HOMES = {
     "DeclaredFeature": "core.features",
     "GradientBoostingClassifier": "boosting.estimators",
     "GradientBoostingRegressor": "boosting.estimators",
+    "LogisticRegression": "linear.logistic_regression",
     "categories": "core.features",
     "edges": "core.features",
     "linear_bins": "core.features",
@@ -37,6 +39,7 @@ __all__ = [
     "DeclaredFeature",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "LogisticRegression",
     "categories",
     "edges",
     "linear_bins",

@@ -4,7 +4,7 @@ A learner that clips the gradient of each row does not minimise the logistic los
 is not the probability of a class. Let q be the softmax of the scores, and let the gradient e_k - q of a row of class k
 be scaled to a norm of at most r. The expected gradient is zero where p_k min(1, r/|e_k - q|) is proportional to q_k. So
 the probability of class k is proportional to q_k max(1, |e_k - q|/r). Learners use r = sqrt(1 - 1/classes), the norm at
-equal scores.
+equal scores. Then the order of the classes by probability is their order by score.
 
 Scores and probabilities are public: this module reads no rows.
 """
@@ -12,21 +12,19 @@ Scores and probabilities are public: this module reads no rows.
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.learning.core.lattice import ONE, Integers
-
 Floats = NDArray[np.float64]
 
 
-def probabilities(scores: Integers) -> Floats:
-    """Probabilities of the classes, of public scores in steps.
+def probabilities(scores: Floats) -> Floats:
+    """Probabilities of the classes, of public scores.
 
     Args:
-        scores: One column, the score of the second of two classes, or one column for each class.
+        scores: The score of the second of two classes, in one column or none, or one column for each class.
 
     Returns:
         One column for each class; each row adds up to 1.
     """
-    columns = np.atleast_2d(scores).astype(np.float64) / ONE
+    columns = np.asarray(scores, dtype=np.float64).reshape(len(scores), -1)
     if columns.shape[1] == 1:
         columns = np.hstack([np.zeros_like(columns), columns])
     shares = np.exp(columns - columns.max(axis=1, keepdims=True))

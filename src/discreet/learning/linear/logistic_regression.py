@@ -1,0 +1,108 @@
+"""Private logistic regression, with the interface of scikit-learn."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import ParameterError, public_class
+from discreet.exact.numbers import Number, whole
+from discreet.learning.core.account import BudgetAccount
+from discreet.learning.core.features import DeclaredFeature
+from discreet.learning.core.link import Floats, probabilities
+from discreet.learning.estimator import Features, PrivateClassifier
+from discreet.learning.linear.logistic import LogisticLearner
+from discreet.learning.linear.model import LinearModel
+
+MOST_ITERATIONS = 10_000
+
+
+@public_class
+class LogisticRegression(PrivateClassifier):
+    """Private logistic regression on declared features, for two or more classes.
+
+    Trained by full-batch gradient descent on noisy sums of clipped gradients. Each slot of a feature has a weight, so
+    the score may follow any shape of one feature.
+
+    Args:
+        features: Declaration of each column by its name, or one declaration for all columns.
+        classes: The labels.
+        size: Approximate number of people, declared.
+        budget: Account that fits are charged to; clones share it.
+        epsilon: Epsilon of one fit. Default: the whole epsilon of the account's budget.
+        rho: The same as a rho of zero-concentrated privacy.
+        neighbours: Which two tables must be hard to tell apart: "add_remove" or "replace_one" a person.
+        iterations: Number of gradient sums. Default: from the cost, the size and the number of features.
+
+    Example:
+        >>> import discreet as dp
+        >>> people = dp.datasets.people(20_000)
+        >>> earns_much = [income > 50_000 for income in people["income"].to_pylist()]
+        >>> model = dp.learning.LogisticRegression(
+        ...     features={"education_years": dp.learning.linear_bins(8, 22, 14)},
+        ...     classes=[False, True],
+        ...     size=20_000,
+        ...     budget=dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-6)),
+        ... )
+        >>> model.fit(people.select(["education_years"]), earns_much).predict([[9], [21]]).tolist()
+        [False, True]
+    """
+
+    def __init__(
+        self,
+        *,
+        features: Features | None = None,
+        classes: Sequence[object] | None = None,
+        size: int | None = None,
+        budget: BudgetAccount | None = None,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        neighbours: str = "add_remove",
+        iterations: int | None = None,
+    ) -> None:
+        self.features = features
+        self.classes = classes
+        self.size = size
+        self.budget = budget
+        self.epsilon = epsilon
+        self.rho = rho
+        self.neighbours = neighbours
+        self.iterations = iterations
+
+    def learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> LogisticLearner:
+        """The algorithm with all its public parameters.
+
+        Args:
+            features: Declared features by column.
+            rho: Privacy cost of the training.
+            replace_one: Whether neighbours differ by a replaced person.
+
+        Returns:
+            The learner.
+
+        Raises:
+            ParameterError: If a parameter is outside its range.
+        """
+        iterations = None if self.iterations is None else whole(self.iterations, "iterations", least=1)
+        if iterations is not None and iterations > MOST_ITERATIONS:
+            raise ParameterError(
+                f"{iterations:,} iterations",
+                because="every iteration has its share of the budget, so noise grows with their number",
+                instead="iterations=None, which follows from the cost and the size",
+            )
+        classes = len(self.declared_classes())
+        return LogisticLearner(features, classes, self.declared_size(), rho, replace_one, iterations)
+
+    @classmethod
+    def model_from_json(cls, data: dict[str, Any]) -> LinearModel:
+        """The model that `LinearModel.to_json` wrote.
+
+        Args:
+            data: Plain data.
+
+        Returns:
+            The model.
+        """
+        return LinearModel.from_json(data)
+
+    def _probabilities(self, scores: Floats) -> Floats:
+        return probabilities(scores)
