@@ -43,13 +43,23 @@ RETURNED = (
     "release.postprocessing.clipping_bias:Clipping",
     "query.scores:Choice",
     "query.applications:Application",
+    "query.models:ModelQuery",
     "mechanisms.threshold.stream:Stream",
     "mechanisms.threshold.stream:Above",
     "mechanisms.threshold.stream:Below",
 )
 """Classes that no public module names, and that calls of sessions and tables return."""
 
-WITH_EXAMPLES = ("Session", "OpenSession", "Frame", "WorkloadQueries", "GroupedFrame", "Expr", "Conditional")
+WITH_EXAMPLES = (
+    "Session",
+    "OpenSession",
+    "Frame",
+    "WorkloadQueries",
+    "ModelQueries",
+    "GroupedFrame",
+    "Expr",
+    "Conditional",
+)
 """Classes whose methods have an example each."""
 
 SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises", "Example", "Examples")

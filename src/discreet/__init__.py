@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from discreet.release.explanation import Explanation
     from discreet.release.guarantee import Guarantee
     from discreet.release.harms import covers
+    from discreet.release.model import ModelRelease
     from discreet.release.release import Release
     from discreet.release.report.report import ReleaseReport, report
     from discreet.release.selection import Selection
@@ -76,6 +77,7 @@ _HOMES = {
     "Failure": "errors",
     "Guarantee": "release.guarantee",
     "LedgerError": "errors",
+    "ModelRelease": "release.model",
     "ProposedBound": "query.methods",
     "Receipt": "ledger",
     "Refusal": "errors",
@@ -138,6 +140,7 @@ __all__ = [
     "Failure",
     "Guarantee",
     "LedgerError",
+    "ModelRelease",
     "ProposedBound",
     "Receipt",
     "Refusal",

@@ -171,6 +171,7 @@ RENAMED = (
     "TopKeysPlan",
     "SmoothPlan",
     "SampleAndAggregatePlan",
+    "ModelPlan",
     "BatchPlan",
     "SparseVectorPlan",
     "OnlineRangesPlan",

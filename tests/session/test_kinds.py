@@ -15,14 +15,17 @@ from discreet.session.batches import Batches
 from discreet.session.estimates import Applications, SmoothEstimates
 from discreet.session.kind import Request
 from discreet.session.kinds import KINDS, SINGLE, kind_of
+from discreet.session.models import Models
 from discreet.session.selections import Selections
 from discreet.session.tables import Tables
+from trainable import CountEstimator
 
 T = dp.table("t")
 QUERY = T.agg(m=dp.mean("x", bounds=(0, 1)))
 CHOICE = T.choose(["A"], score=dp.score(by="x"))
 FOUND = T.choose(dp.discover(delta=1e-9), score=dp.score(by="x"))
 APPLICATION = T.apply("def f(table): return 1", columns=["x"], blocks=2, bounds=(0, 1))
+MODEL = T.fit(CountEstimator(size=10), target="x")
 
 REQUESTS = {
     "query": (Request(QUERY, Price(1)), Tables),
@@ -32,7 +35,8 @@ REQUESTS = {
     "smooth sensitivity": (Request(QUERY, Price(1), dp.SmoothSensitivity()), SmoothEstimates),
     "proposed bound": (Request(QUERY, Price(1), dp.ProposedBound(bound=1, delta=1e-9)), SmoothEstimates),
     "function": (Request(APPLICATION, Price(1)), Applications),
-    "batch": (Request((QUERY, CHOICE, APPLICATION), Price(1)), Batches),
+    "model": (Request(MODEL, Price(1)), Models),
+    "batch": (Request((QUERY, CHOICE, APPLICATION, MODEL), Price(1)), Batches),
     "batch of one": (Request((CHOICE,), Price(1)), Batches),
 }
 

@@ -12,7 +12,7 @@ The contract, which one test suite holds every engine to:
 - `close` leaves nothing behind.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from discreet.catalog.catalog import ColumnType
@@ -70,6 +70,9 @@ class Engine(Protocol):
 
     def prepare_blocks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedBlocks:
         """Bind a split of a query's rows into blocks of whole units, without reading a row."""
+
+    def spellings(self, question: Pushdown, values: Sequence[str]) -> dict[str, str]:
+        """The declared text of each text that cells are read as; refused where cells cannot be told apart."""
 
     def blocks(self, prepared: PreparedBlocks, *, largest: int = LARGEST_BLOCK) -> Iterator[Block]:
         """Every block with its number, 0 first, from one pass over the rows; None for one of more bytes."""

@@ -176,6 +176,10 @@ class SQLEngine(ABC):
             raise _compile_error(self.dialect.name)
         return prepared
 
+    def spellings(self, question: Pushdown, values: Sequence[str]) -> dict[str, str]:
+        """The declared text of each text that cells are read as; refused where cells cannot be told apart."""
+        return inferred.spellings(values) if self._has_inferred(question.scan) else {value: value for value in values}
+
     def blocks(self, prepared: PreparedBlocks, *, largest: int = LARGEST_BLOCK) -> Iterator[Block]:
         """Every block with its number, 0 first; the engine makes one pass, at the first of them.
 

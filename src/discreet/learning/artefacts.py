@@ -15,10 +15,10 @@ import numpy as np
 from discreet import events
 from discreet.errors import ParameterError, UnsupportedError, short_traceback
 from discreet.learning.core.features import feature_from_json
+from discreet.learning.core.question import MODEL_FORMAT, NOT_SAVED
+from discreet.release.model import ModelRelease, attach_release
 
-FORMAT = "discreet.model/1"
-NOT_SAVED = ("features", "budget", "epsilon", "rho")
-"""Arguments that a file does not have as given: features have a place of their own, costs are in the event."""
+FORMAT = MODEL_FORMAT
 
 
 def write(path: Any, estimator: Any) -> None:
@@ -43,7 +43,7 @@ def write(path: Any, estimator: Any) -> None:
 
 @short_traceback
 def load(path: Any) -> Any:
-    """Read a model that `save` wrote: JSON, so that no file can run code.
+    """Read a model that `save` wrote, or that of a saved release: JSON, so that no file can run code.
 
     Args:
         path: Path of the file.
@@ -64,12 +64,15 @@ def load(path: Any) -> Any:
     """
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
+        release = ModelRelease.from_json(data) if ModelRelease.reads(data) else None
+        data = data if release is None else release.state | {"guarantee": release.guarantee}
         kind = _estimator_class(data)
         features = {str(name): feature_from_json(feature) for name, feature in data["features"]}
         declared: object = features if data["has_names"] else next(iter(features.values()))
         estimator = kind(features=declared, **data["parameters"])
         model, event = kind.model_from_json(data["model"]), events.from_json(data["event"])
-        return estimator.adopt(model, features, event, str(data["guarantee"]))
+        fitted = estimator.adopt(model, features, event, str(data["guarantee"]))
+        return fitted if release is None else attach_release(fitted, release)
     except OSError:
         raise
     except Exception:  # noqa: BLE001 - a file can be wrong in any way

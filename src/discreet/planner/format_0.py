@@ -16,6 +16,7 @@ from discreet.planner.batch import BatchPlan
 from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.auto_bounds import AutoBoundsPlan
 from discreet.planner.queries.hierarchy import HierarchyPlan
+from discreet.planner.queries.model import ModelPlan
 from discreet.planner.queries.moments import MomentsPlan
 from discreet.planner.queries.online_ranges import OnlineRangesPlan
 from discreet.planner.queries.partition_selection import DiscoveryPlan
@@ -69,6 +70,7 @@ Plan = (
     | TopKeysPlan
     | SmoothPlan
     | SampleAndAggregatePlan
+    | ModelPlan
     | SparseVectorPlan
     | OnlineRangesPlan
 )
@@ -87,6 +89,8 @@ def fingerprint(plan: Plan | BatchPlan, context: Context) -> str:
         return digest((answers, MECHANISMS[type(plan.rule)], events.canonical(plan.event)))
     if isinstance(plan, SparseVectorPlan | OnlineRangesPlan):
         return digest((around, plan.description))
+    if isinstance(plan, ModelPlan):  # 0.1.0 had no models: nothing is found under it
+        return digest((around, "model", plan.pushdown, plan.target, plan.training.parameters))
     parts_asked = (plan.dataset, plan.unit, plan.pushdown, *_own(plan), events.canonical(plan.event))
     marked = {HierarchyPlan: ("hierarchy",), RangePlan: ("ranges",)}.get(type(plan), ())
     return digest((around, *marked, *parts_asked), OWN_FORMS)

@@ -18,6 +18,7 @@ from discreet.plan import logical, physical
 from discreet.plan.fingerprint import Question
 from discreet.plan.physical import Keys, Term
 from discreet.planner.budget.price import Price
+from discreet.planner.queries.model import ModelPlan
 from discreet.planner.queries.moments import lattice_measures
 from discreet.planner.queries.ranges import merge_bins
 from discreet.planner.queries.sparse_vector import Threshold
@@ -123,6 +124,17 @@ def sample(
     }
     rows = _rows(scope, Keys(), caps, [term for _, term in seen])
     return Question("sample", {"columns": seen} | numbers | words | rows, price.canonical_parts(budget))
+
+
+def model(source: logical.Relation, catalog: Catalog, budget: Budget, price: Price, plan: ModelPlan) -> Question:
+    """A model to train: its public parameters, with what the catalog declares, and the columns that it reads."""
+    scope = bind(source, catalog)
+    names = (*plan.training.features, plan.target)
+    read = [(name, plan.columns[name]) for name in names]
+    caps = contribution_bounds.effective(scope.table.unit, scope.table.caps, None, None)
+    asked: Parts = {"model": plan.training.parameters, "columns": read, "held out": plan.split.held_out}
+    rows = _rows(scope, Keys(), caps, [term for _, term in read])
+    return Question("model", asked | rows, price.canonical_parts(budget))
 
 
 def sparse_vector(name: str, catalog: Catalog, budget: Budget, price: Price, options: Threshold) -> Question:

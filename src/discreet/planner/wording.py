@@ -8,6 +8,7 @@ from discreet.catalog.catalog import Catalog
 from discreet.exact.numbers import Number, rational, shown
 from discreet.plan import logical
 from discreet.plan.wording import Lines, clipped, constants, counted, measure, name, relation
+from discreet.planner.queries.model import ModelPlan
 from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.planner.resolve.binding import Bound, bind
 
@@ -112,3 +113,8 @@ def sample(source: logical.Relation, function: str, digest: str, options: "Sampl
         ("aggregate", together),
         (_BOUNDS, contributions(plan)),
     )
+
+
+def model(source: logical.Relation, plan: ModelPlan) -> Lines:
+    """A model to train: its kind, target and features, and how it is trained."""
+    return (*relation(source), *plan.training.words, (_BOUNDS, contributions(plan)))

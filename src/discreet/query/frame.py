@@ -29,6 +29,7 @@ from discreet.query.applications import Application, Blocks
 from discreet.query.expression import Expr
 from discreet.query.grouped import GroupedFrame, Query, count_cells, outputs_of, refuse_unnamed, relation_text
 from discreet.query.joins import OfUnit
+from discreet.query.models import ModelQueries
 from discreet.query.quantiles import interquartile_range, median, quantile, quantiles
 from discreet.query.scores import Choice, Score
 from discreet.query.workloads import WorkloadQueries
@@ -59,7 +60,7 @@ __all__ = [
 
 
 @public_class
-class Frame(WorkloadQueries):
+class Frame(WorkloadQueries, ModelQueries):
     """A table of the catalog, filtered and extended by its methods. It holds no data.
 
     Columns are attributes or items: `visits.age` or `visits["age"]`.

@@ -5,13 +5,14 @@ from typing import Any
 
 from discreet.release import forms
 from discreet.release.estimate import Estimate
+from discreet.release.model import ModelRelease
 from discreet.release.release import Release
 from discreet.release.result import Result
 from discreet.release.selection import Selection
 from discreet.release.sql_release import SCHEMA as SQL_SCHEMA
 from discreet.release.sql_release import SqlRelease
 
-_KINDS: tuple[type[Result], ...] = (Release, Selection, Estimate)
+_KINDS: tuple[type[Result], ...] = (Release, Selection, Estimate, ModelRelease)
 
 
 Saved = Result | SqlRelease
@@ -28,7 +29,7 @@ def read_saved(path: Path) -> Saved:
 
 
 def read_result(data: dict[str, Any], path: Path) -> Result:
-    """The release, selection or estimate in plain data."""
+    """The release, selection, estimate or model in plain data."""
     for kind in _KINDS:
         if kind.reads(data):
             return kind.from_json(data)

@@ -15,11 +15,12 @@ from discreet.planner.resolve.validation import validate
 from discreet.query.applications import Application
 from discreet.query.frame import Frame, Query, relation_of
 from discreet.query.methods import Method
+from discreet.query.models import ModelQuery
 from discreet.query.scores import Choice
 from discreet.sandbox import blocks, transport
 from discreet.session.kind import Request
 
-Question = Query | Choice | Application
+Question = Query | Choice | Application | ModelQuery
 
 
 class Spend(TypedDict, total=False):
@@ -106,7 +107,7 @@ def request_of(
     return Request(question, replace(price, delta=delta), method, shares)
 
 
-def _one(query: object, modules: Sequence[str]) -> Query | Choice | Application:
+def _one(query: object, modules: Sequence[str]) -> Question:
     """One query, valid; a function is packed into bytes, so that it is the same from here on."""
     match query:
         case Choice(plan, top):
@@ -115,10 +116,12 @@ def _one(query: object, modules: Sequence[str]) -> Query | Choice | Application:
             blocks.limits_or_default(query.limits)
             relation = _of_kind(source, *get_args(logical.Relation))
             return replace(query, source=relation, function=transport.pack(function, modules))
+        case ModelQuery(source):
+            return replace(query, source=_of_kind(source, *get_args(logical.Relation)))
     return validate_query(query)
 
 
-def _several(queries: Sequence[object], modules: Sequence[str]) -> tuple[Query | Choice | Application, ...]:
+def _several(queries: Sequence[object], modules: Sequence[str]) -> tuple[Question, ...]:
     if not queries:
         raise ParameterError("a batch of nothing", because="it has no query", instead="release([query], epsilon=1)")
     return tuple(_one(each, modules) for each in queries)
@@ -126,9 +129,9 @@ def _several(queries: Sequence[object], modules: Sequence[str]) -> tuple[Query |
 
 def _refuse_no_table(questions: Sequence[object], mechanism: object, method: object) -> None:
     """Refuse additive noise by name where a query gets other noise: the guarantee would be stated for the named."""
-    if method is not None or any(isinstance(each, Choice | Application) for each in questions):
+    if method is not None or any(isinstance(each, Choice | Application | ModelQuery) for each in questions):
         raise ParameterError(
-            f"mechanism={mechanism!r} beside a choice, a function or a method",
+            f"mechanism={mechanism!r} beside a choice, a function, a model or a method",
             because="it names the additive noise of tables",
             instead="session.release(query, epsilon=1) without mechanism",
         )

@@ -5,10 +5,11 @@ from typing import Any
 from discreet.session.batches import Batches
 from discreet.session.estimates import Applications, SmoothEstimates
 from discreet.session.kind import QuestionKind, Request
+from discreet.session.models import Models
 from discreet.session.selections import Selections
 from discreet.session.tables import Tables
 
-SINGLE: tuple[QuestionKind[Any], ...] = (Tables(), Selections(), SmoothEstimates(), Applications())
+SINGLE: tuple[QuestionKind[Any], ...] = (Tables(), Selections(), SmoothEstimates(), Applications(), Models())
 KINDS: tuple[QuestionKind[Any], ...] = (*SINGLE, Batches(SINGLE))
 
 

@@ -41,6 +41,7 @@ from discreet.session.arguments import bottom
 from discreet.session.estimates import Sampling
 from discreet.session.kind import QuestionKind, Request
 from discreet.session.kinds import kind_of
+from discreet.session.models import TrainingRows
 from discreet.session.public_tables import refuse_protected_rows
 from discreet.session.stored import Stamp
 from discreet.workloads.stream import ThresholdStream
@@ -341,7 +342,7 @@ class Pipeline:
 def states_of(ready: Any) -> States:
     """The states of the public tables that bound queries read, as their rows are named after them."""
     match ready:
-        case Sampling(PreparedBlocks(rows=rows)):
+        case Sampling(PreparedBlocks(rows=rows)) | TrainingRows(PreparedBlocks(rows=rows)):
             return rows.states
         case PreparedQuery():
             return ready.states

@@ -24,6 +24,7 @@ from discreet.query import hints
 from discreet.query.applications import Application
 from discreet.query.frame import Frame, Query
 from discreet.query.methods import Method
+from discreet.query.models import ModelQuery
 from discreet.query.scores import Choice
 from discreet.query.sql.statement import Statement
 from discreet.release.estimate import Estimate
@@ -91,7 +92,7 @@ class Session(AccuracySession):
         """Privacy cost and margins of error of a query; free, because no row is read.
 
         Args:
-            query: A query (`Frame.agg`, `Frame.choose`, `Frame.apply`, `dp.sql`), or a list of them.
+            query: A query (`Frame.agg`, `Frame.choose`, `Frame.apply`, `Frame.fit`, `dp.sql`), or a list of them.
             epsilon: Privacy cost of the query.
             rho: The same in zero-concentrated differential privacy, under a budget with a delta.
             delta: Of a batch, as for `release`. Default: none.
@@ -146,6 +147,9 @@ class Session(AccuracySession):
     def release(self, query: Application, **price: Unpack[Once]) -> Estimate: ...
 
     @overload
+    def release(self, query: ModelQuery, **price: Unpack[Once]) -> Any: ...
+
+    @overload
     def release(self, query: Sequence[Query], **price: Unpack[Once]) -> list[Release]: ...
 
     @overload
@@ -169,8 +173,8 @@ class Session(AccuracySession):
         """Charge, then answer. The same query again returns the stored answer at no cost, unless `fresh`.
 
         Args:
-            query: A query (`Frame.agg`, `Frame.choose`, `Frame.apply`, `dp.sql`), or a list of them: a batch, which
-                is charged once and answered in order.
+            query: A query (`Frame.agg`, `Frame.choose`, `Frame.apply`, `Frame.fit`, `dp.sql`), or a list of them: a
+                batch, which is charged once and answered in order.
             epsilon: Privacy cost of the query.
             rho: The same in zero-concentrated differential privacy, under a budget with a delta.
             delta: Of a batch: it is charged as one event of (epsilon, delta), with the least noise that meets this. The
@@ -185,7 +189,7 @@ class Session(AccuracySession):
 
         Returns:
             A `Release` for a table, a `SqlRelease` for a statement, a `Selection` for a choice, an `Estimate` for a
-            method or a function; a list for a batch.
+            method or a function, the fitted model for a model; a list for a batch.
 
         Raises:
             Refusal: If the query cannot be answered or does not fit the budget; nothing is spent.

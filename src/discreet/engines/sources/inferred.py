@@ -11,7 +11,7 @@ Owners whose column types do not depend on the rows state it: `fixed_schema=True
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -209,6 +209,23 @@ def canonical_text(text: str) -> str | None:
     if re.fullmatch(LOST, trimmed):
         return None
     return text.lower() if re.fullmatch(UUID, text) else text
+
+
+def spellings(values: Sequence[str]) -> dict[str, str]:
+    """The text that cells of each value are read as, with the value; refused where two are read alike, or as missing.
+
+    Args:
+        values: Texts as they were declared.
+
+    Returns:
+        The declared text of each text that is read.
+
+    Raises:
+        ParameterError: If a text is read as missing, or as another one.
+    """
+    found = tuple(_canonical_value(value) for value in values)
+    _require_distinct(found, tuple(values))
+    return dict(zip(found, values, strict=True))
 
 
 def _value(trimmed: str) -> float | None:

@@ -184,6 +184,7 @@ def _require_data(results: Sequence[Result]) -> None:
 def _name(found: object, place: int, count: int) -> ReportedResult:
     if isinstance(found, str | Path):
         return ReportedResult(rendering.cell(Path(found).name), read_saved(Path(found)), Path(found))
+    found = getattr(found, "release", found)  # a fitted model has one
     if not isinstance(found, Result | SqlRelease):
         raise ParameterError(
             f"a report of a {type(found).__name__}",

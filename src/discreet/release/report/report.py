@@ -11,6 +11,7 @@ from discreet.catalog import strict_json
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.release.estimate import Estimate
 from discreet.release.forms import json_place
+from discreet.release.model import ModelRelease
 from discreet.release.release import Release
 from discreet.release.report import plain, registry
 from discreet.release.report.about import read_about
@@ -21,7 +22,7 @@ from discreet.release.report.wording import guarantee, span, unit
 from discreet.release.selection import Selection
 from discreet.release.sql_release import SqlRelease
 
-Reportable = Release | Selection | Estimate | SqlRelease | str | Path
+Reportable = Release | Selection | Estimate | ModelRelease | SqlRelease | str | Path
 AboutSource = str | Path | Mapping[str, Any]
 
 
@@ -132,7 +133,7 @@ def report(releases: Reportable | Sequence[Reportable], *, about: AboutSource | 
     Charges to the same dataset for the same unit add up; a receipt that several releases share is counted once.
 
     Args:
-        releases: Releases, selections, estimates, tables of statements, or paths of files that hold them.
+        releases: Releases, selections, estimates, models, tables of statements, or paths of files that hold them.
         about: What releases cannot know, as a dictionary or the path of a YAML file: deployment, curator, purpose,
             data_product, period, justification, contact, unit_name, public_key. Default: none of it is stated.
 

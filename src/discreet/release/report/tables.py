@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from discreet.catalog.catalog import Value
 from discreet.exact.numbers import shown
 from discreet.release.estimate import Estimate
+from discreet.release.model import ModelRelease
 from discreet.release.release import Release
 from discreet.release.saved import Saved
 from discreet.release.selection import Selection
@@ -76,6 +77,8 @@ def table_of(found: Saved) -> ResultTable:
             return _selection_table(found)
         case Estimate():
             return _estimate_table(found)
+        case ModelRelease():
+            return _model_card(found)
     raise TypeError(type(found).__name__)
 
 
@@ -136,6 +139,14 @@ def _estimate_table(estimate: Estimate) -> ResultTable:
     note = f"± holds {level}% of the time, for the noise" if margin is not None else _NO_INTERVAL
     series = [Series(name, (Point("", float(value), *_ends(value, margin)),))]
     return _table([name], [[text]], 0, series, [note])
+
+
+def _model_card(model: ModelRelease) -> ResultTable:
+    """The model card: what was trained, on what, and what it must not be taken for."""
+    rows = [[rendering.cell(label), rendering.cell(text)] for label, text in model.card]
+    first = [["model", rendering.cell(model.name)], ["predicts", rendering.cell(model.target)]]
+    cost = [["privacy cost", rendering.cell(model.guarantee)]]
+    return _table(["model card", "of this release"], [*first, *rows, *cost], 2, [], list(model.limits))
 
 
 def _table(

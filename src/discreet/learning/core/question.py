@@ -1,0 +1,287 @@
+"""A model as a query of a session: features, classes and sizes from the catalog, and training on the session's rows.
+
+An estimator before its fit becomes a training with one event, from public facts alone. Columns that the estimator does
+not declare are read from the catalog: bounds become 32 bins of equal width, keys become categories.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import events
+from discreet.catalog.catalog import Column, ColumnType
+from discreet.errors import ParameterError, UnboundedError
+from discreet.exact.numbers import whole
+from discreet.exact.rounding import shown_up
+from discreet.learning.core.features import DeclaredFeature, categories, linear_bins
+from discreet.learning.core.lattice import Integers
+from discreet.learning.core.learner import Learner, PublicModel
+from discreet.learning.core.rows import EncodedRows, group_people
+from discreet.learning.core.training import ExactSums, NoisySums, PeopleInMemory, SumsOfPeople
+from discreet.plan.models import ModelFacts, PersonIds
+from discreet.plan.wording import Lines
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_OF_THE_SESSION = ("epsilon", "rho", "budget", "neighbours")
+_LONGEST = 1_000
+MODEL_FORMAT = "discreet.model/1"
+NOT_SAVED = ("features", "budget", "epsilon", "rho")
+"""Arguments that saved models do not have as given: features have a place of their own, costs are in the event."""
+
+
+class UntrainedEstimator(Protocol):
+    """What a session needs of an estimator of `dp.learning`; `discreet.learning.estimator` has it."""
+
+    def get_params(self, deep: bool = ...) -> dict[str, Any]:
+        """The parameters of the constructor."""
+
+    def learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> Learner:
+        """The algorithm with all its public parameters."""
+
+    def target_steps(self, target: Any) -> tuple[Integers, NDArray[np.bool_]]:
+        """The target of each row as a whole number, and whether the row counts."""
+
+    @classmethod
+    def model_from_json(cls, data: dict[str, Any]) -> PublicModel:
+        """The model that it wrote as plain data."""
+
+    def adopt(
+        self, model: PublicModel, features: Mapping[str, DeclaredFeature], event: events.Event, guarantee: str
+    ) -> Any:
+        """Become fitted with a model that was trained elsewhere."""
+
+
+@dataclass(frozen=True)
+class SessionTraining:
+    """An estimator with everything public about its training in a session."""
+
+    estimator: UntrainedEstimator
+    declared: dict[str, DeclaredFeature]
+    target: str
+    size: int
+    learner: Learner
+
+    @property
+    def name(self) -> str:
+        """The class of the estimator."""
+        return type(self.estimator).__name__
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The columns that are features, in their order."""
+        return tuple(self.declared)
+
+    @property
+    def event(self) -> events.Event:
+        """The event of all sums."""
+        return self.learner.schedule.event
+
+    @property
+    def rho(self) -> Fraction:
+        """The cost of the event."""
+        return self.learner.schedule.rho
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What the estimator was asked for, with what the catalog declares."""
+        params = self.estimator.get_params(deep=False)
+        own = {name: _plain(value) for name, value in sorted(params.items()) if name not in _OF_THE_SESSION}
+        features = [[name, feature.to_json()] for name, feature in self.declared.items()]
+        return {"is": self.name, "target": self.target} | own | {"features": features}
+
+    @property
+    def categories(self) -> dict[str, tuple[str, ...]]:
+        """The categories of features and the classes of the target, as texts."""
+        found = {name: tuple(map(str, each.values)) for name, each in self.declared.items() if not each.is_ordered}
+        classes = self.estimator.get_params(deep=False).get("classes")
+        return found if classes is None else found | {self.target: tuple(map(str, classes))}
+
+    @property
+    def words(self) -> Lines:
+        """What is trained, in words: the lines of the document and of the model card."""
+        sums = self.learner.schedule.sums
+        listed = ", ".join(f"{name} ({_feature_text(feature)})" for name, feature in self.declared.items())
+        hidden = (*_OF_THE_SESSION, "features", "size")
+        params = self.estimator.get_params(deep=False).items()
+        own = ", ".join(f"{name}={value!r}" for name, value in sorted(params) if name not in hidden)
+        noise = f"{len(sums):,} noisy sums of clipped vectors of people, rho {shown_up(self.rho)} together"
+        return (
+            ("model", f"{self.name} of {self.target}"),
+            ("features", _short(listed)),
+            ("declared size", f"{self.size:,} people"),
+            ("parameters", _short(own) or "none"),
+            ("training", noise),
+        )
+
+    def encode(self, rows: "pa.Table", people: PersonIds | None) -> EncodedRows:
+        """The codes of the rows that have a target; they depend on each cell alone."""
+        target, counts = self.estimator.target_steps(rows.column(self.target))
+        codes = np.empty((rows.num_rows, len(self.declared)), dtype=np.uint16)
+        for place, (name, feature) in enumerate(self.declared.items()):
+            codes[:, place] = feature.encode(rows.column(name))
+        return group_people(codes[counts], target[counts], None if people is None else people[counts])
+
+    def people(self, blocks: Sequence[EncodedRows]) -> PeopleInMemory:
+        """The people of all blocks."""
+        return PeopleInMemory(tuple(blocks))
+
+    def train(self, people: SumsOfPeople, *, is_private: bool) -> dict[str, Any]:
+        """The model as plain data, with the parameters of its estimator."""
+        sums = NoisySums if is_private else ExactSums
+        model = self.learner.train(sums(people, self.learner.schedule))
+        given = self.estimator.get_params(deep=False)
+        return {
+            "format": MODEL_FORMAT,
+            "estimator": self.name,
+            "event": events.to_json(self.event),
+            "has_names": True,
+            "features": [[name, feature.to_json()] for name, feature in self.declared.items()],
+            "parameters": {name: _plain(value) for name, value in given.items() if name not in NOT_SAVED},
+            "model": model.to_json(),
+        }
+
+    def restore(self, state: Mapping[str, Any], guarantee: str) -> Any:
+        """The fitted estimator."""
+        kind = type(self.estimator)
+        own = kind(**self.estimator.get_params(deep=False))
+        return own.adopt(kind.model_from_json(state["model"]), self.declared, self.event, guarantee)
+
+
+def training_of(estimator: Any, facts: ModelFacts) -> SessionTraining:
+    """The training of an estimator from public facts alone.
+
+    Args:
+        estimator: An estimator of `dp.learning`, not fitted.
+        facts: The target, the columns with what the catalog declares of them, the size and the privacy cost.
+
+    Returns:
+        The training.
+
+    Raises:
+        UnboundedError: If a feature has neither bounds nor keys.
+        ParameterError: If the size or the classes are not declared.
+    """
+    params = estimator.get_params(deep=False)
+    features = _features(params.get("features"), facts)
+    size = params.get("size") or facts.size
+    if size is None:
+        raise ParameterError(
+            f"{type(estimator).__name__} without a declared size",
+            because="steps and noise are planned for a public number of people",
+            instead=f"dp.learning.{type(estimator).__name__}(size=30_000), or rows: 30000 in the catalog",
+        )
+    neighbours = "replace_one" if facts.replace_one else "add_remove"
+    own = {name: neighbours if name == "neighbours" else None for name in _OF_THE_SESSION if name in params}
+    found: dict[str, Any] = {"features": features, "size": whole(size, "size")}
+    if "classes" in params and params["classes"] is None:
+        found["classes"] = _classes(facts)
+    if "target_bounds" in params and params["target_bounds"] is None:
+        found["target_bounds"] = _target_bounds(facts)
+    complete = type(estimator)(**(params | own | found))
+    learner = complete.learner(features, facts.rho, replace_one=facts.replace_one)
+    return SessionTraining(complete, features, facts.target, found["size"], learner)
+
+
+def _features(
+    declared: Mapping[str, DeclaredFeature] | DeclaredFeature | None, facts: ModelFacts
+) -> dict[str, DeclaredFeature]:
+    """The features that the query names, or the estimator, or the catalog; each as the first of them declares it."""
+    if isinstance(declared, DeclaredFeature):
+        return dict.fromkeys(facts.columns, declared)
+    given = dict(declared or {})
+    if facts.has_feature_list:
+        return {name: given.get(name) or _feature(name, column, facts) for name, column in facts.columns.items()}
+    if given:
+        for name in given:
+            if name not in facts.columns:
+                raise ParameterError(
+                    f"the feature {name!r} of the model",
+                    because="the table has no such column beside the target and the privacy unit",
+                    instead=f"features={{{next(iter(facts.columns), 'age')!r}: dp.learning.linear_bins(0, 100)}}",
+                )
+        return given
+    return {name: _feature(name, column, facts) for name, column in facts.columns.items()}
+
+
+def _feature(name: str, column: Column, facts: ModelFacts) -> DeclaredFeature:
+    """A column as the catalog declares it."""
+    found = _declared_feature(column)
+    if found is not None:
+        return found
+    others = [other for other, fact in facts.columns.items() if _declared_feature(fact) is not None]
+    fit = f"features={others} in fit, or " if others else ""
+    one = '["A", "B"]' if column.type is ColumnType.TEXT else "(0, 100)"
+    where = "keys" if column.type is ColumnType.TEXT else "bounds"
+    raise UnboundedError(
+        f"the feature {name!r}",
+        because=f"the catalog declares no {where} of it, and rows must not say them",
+        instead=f"{fit}{where}={{{name!r}: {one}}} in dp.protect",
+    )
+
+
+def _declared_feature(column: Column) -> DeclaredFeature | None:
+    """Keys become categories, bounds 32 bins of equal width, truth values two categories."""
+    if column.keys is not None and column.type in (ColumnType.TEXT, ColumnType.INTEGER, ColumnType.BOOLEAN):
+        named = [key for key in column.keys if isinstance(key, str | int)]
+        return categories(named) if named else None
+    if column.bounds is not None and column.bounds[0] < column.bounds[1]:
+        return linear_bins(float(column.bounds[0]), float(column.bounds[1]))
+    return categories([False, True]) if column.type is ColumnType.BOOLEAN else None
+
+
+def _classes(facts: ModelFacts) -> list[Any]:
+    column = facts.target_column
+    if column.keys is None and column.type is ColumnType.BOOLEAN:
+        return [False, True]
+    named = [key for key in column.keys or () if isinstance(key, str | int)]
+    if len(named) < 2:
+        raise ParameterError(
+            f"the target {facts.target!r} without declared classes",
+            because="classes are public, and rows must not say them",
+            instead=f'classes=["no", "yes"] in the model, or keys={{{facts.target!r}: ["no", "yes"]}} in dp.protect',
+        )
+    return named
+
+
+def _target_bounds(facts: ModelFacts) -> tuple[float, float]:
+    bounds = facts.target_column.bounds
+    if bounds is None:
+        raise UnboundedError(
+            f"the target {facts.target!r}",
+            because="it has no bounds, so one person could move the model by any amount",
+            instead=f"target_bounds=(0, 100) in the model, or bounds={{{facts.target!r}: (0, 100)}} in dp.protect",
+        )
+    return float(bounds[0]), float(bounds[1])
+
+
+def _feature_text(feature: DeclaredFeature) -> str:
+    return f"{feature.slots - 1:,} {'bins' if feature.is_ordered else 'categories'}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as plain data for the fingerprint."""
+    if isinstance(value, Mapping):
+        return [[str(name), _plain(part)] for name, part in value.items()]
+    if isinstance(value, DeclaredFeature):
+        return value.to_json()
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, str | int | float | bool | Fraction):
+        return value
+    raise ParameterError(
+        f"a parameter of type {type(value).__name__}",
+        because="parameters of a model are plain values, so that the same query is found again",
+        instead="numbers, texts, lists and features of dp.learning",
+    )

@@ -1,0 +1,162 @@
+"""What a session knows of a model: public facts go in, a training with its event comes out, and rows reach it as sums.
+
+The models themselves are in `discreet.learning`, above sessions. A session sees them through these protocols alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.catalog.catalog import Column
+from discreet.errors import ParameterError
+from discreet.events import Event
+from discreet.exact.numbers import Number, rational
+from discreet.plan.wording import Lines
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PEOPLE_IN_A_BLOCK = 200_000
+MOST_BLOCKS = 10_000
+_FINEST_SHARE = 1_000
+
+PersonIds = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """The public facts that a model is planned from.
+
+    Attributes:
+        target: Name of the column that the model predicts.
+        columns: The columns that may be features, with what the catalog declares of them.
+        target_column: The same of the target.
+        has_feature_list: Whether the query names the features; else the model takes what it can.
+        size: Public approximate number of people, or None.
+        rho: Privacy cost of the training.
+        replace_one: Whether neighbours differ by one person who is replaced.
+    """
+
+    target: str
+    columns: Mapping[str, Column]
+    target_column: Column
+    has_feature_list: bool
+    size: int | None
+    rho: Fraction
+    replace_one: bool
+
+
+class ModelTraining(Protocol):
+    """A model with everything public about its training; made before a row is read."""
+
+    @property
+    def name(self) -> str:
+        """The name of the kind of model."""
+
+    @property
+    def features(self) -> Sequence[str]:
+        """The columns that are features, in their order."""
+
+    @property
+    def size(self) -> int:
+        """The declared number of people."""
+
+    @property
+    def event(self) -> Event:
+        """What training does, for the accountants."""
+
+    @property
+    def rho(self) -> Fraction:
+        """The zero-concentrated cost of the event."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """All public parameters as plain data: what the fingerprint of the query is made of."""
+
+    @property
+    def categories(self) -> Mapping[str, Sequence[str]]:
+        """The names by which values of columns are known, of features and of the target."""
+
+    @property
+    def words(self) -> Lines:
+        """What is trained, in words."""
+
+    def encode(self, rows: "pa.Table", people: PersonIds | None) -> Any:
+        """The rows of whole people as codes; `people` are their numbers, None where each row is a person."""
+
+    def people(self, blocks: Sequence[Any]) -> Any:
+        """The people of all blocks, for `train`."""
+
+    def train(self, people: Any, *, is_private: bool) -> dict[str, Any]:
+        """The model as plain data, from noisy sums of people; from exact ones where it is not private."""
+
+    def restore(self, state: Mapping[str, Any], guarantee: str) -> Any:
+        """The model for its user, from the plain data of `train`."""
+
+
+@runtime_checkable
+class TrainableModel(Protocol):
+    """A model before it is trained."""
+
+    def training(self, facts: ModelFacts) -> ModelTraining:
+        """The training from public facts alone, or an error."""
+
+
+def people_in_rows(columns: Sequence["pa.ChunkedArray"], count: int) -> PersonIds:
+    """The number of the person of each row; rows of which a part of the unit is missing are one person."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - where rows are, pyarrow is
+
+    numbers, is_missing = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.bool_)
+    for column in columns:
+        coded = pc.dictionary_encode(column.combine_chunks())
+        places = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+        is_missing |= places < 0
+        pairs = numbers * (len(coded.dictionary) + 1) + places + 1
+        numbers = np.unique(pairs, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return np.where(is_missing, np.int64(-1), numbers)
+
+
+@dataclass(frozen=True)
+class BlockSplit:
+    """Blocks of people, and which of them are held out: two disjoint parts of people, by the keyed hash of the unit.
+
+    Attributes:
+        number: How many blocks there are.
+        held_out: How many of them, the first ones, are held out.
+    """
+
+    number: int
+    held_out: int = 0
+
+    def is_held_out(self, block: int) -> bool:
+        """Whether the people of a block are held out."""
+        return block < self.held_out
+
+
+def split_people(size: int, holdout: Number | None = None) -> BlockSplit:
+    """Blocks of a bounded number of people, from public numbers alone.
+
+    Args:
+        size: The declared number of people.
+        holdout: The share of people that is held out, at least 1/1000. Default: none.
+
+    Returns:
+        The number of blocks, and how many of them are held out.
+
+    Raises:
+        ParameterError: If the share is not between 0 and 1.
+    """
+    number = min(MOST_BLOCKS, -(-size // PEOPLE_IN_A_BLOCK))
+    if holdout is None:
+        return BlockSplit(number)
+    share = rational(holdout, "holdout").limit_denominator(_FINEST_SHARE)
+    if not 0 < share < 1:
+        raise ParameterError(
+            f"holdout={holdout}", because="a part of the people is held out, and a part is not", instead="holdout=0.2"
+        )
+    number = -(-number // share.denominator) * share.denominator
+    return BlockSplit(number, int(number * share))

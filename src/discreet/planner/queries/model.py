@@ -1,0 +1,159 @@
+"""Models: which columns a training reads, what it may spend, and the event that is charged before a row is read.
+
+A training asks for sums over people of clipped vectors, with discrete Gaussian noise, under a schedule that is public.
+The rows of a unit are in one block, so they are added before they are clipped: one unit moves a sum by the clip at
+most, and by twice the clip where it is replaced, however many rows it has.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from discreet.accounting.filters import Budget
+from discreet.catalog.catalog import Catalog, Column
+from discreet.catalog.privacy_unit import Neighbours
+from discreet.errors import ParameterError
+from discreet.events import Event
+from discreet.exact.numbers import Number
+from discreet.plan import logical
+from discreet.plan.models import BlockSplit, ModelFacts, ModelTraining, TrainableModel, split_people
+from discreet.plan.physical import CountRows, Keys, Pushdown, Read, Term
+from discreet.planner.budget import allocation
+from discreet.planner.queries.private_plan import AnswerPlan, HiddenMargin
+from discreet.planner.resolve.binding import Bound, bind
+from discreet.planner.resolve.lowering import lower_query
+from discreet.planner.sensitivity import contribution_bounds
+from discreet.release.explanation import ExplainedOutput
+
+UNIT = "discreet_unit_{}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelPlan(AnswerPlan):
+    """Everything about the training of a model that is public before it runs."""
+
+    training: ModelTraining
+    target: str
+    columns: Mapping[str, Term]
+    unit_columns: tuple[str, ...]
+    split: BlockSplit
+
+    @property
+    def clamps_values(self) -> bool:
+        """Values outside the declared bins count as the nearest, and vectors of people are clipped."""
+        return True
+
+    @property
+    def event(self) -> Event:
+        """What a training does, for the accountants."""
+        return self.training.event
+
+    def randomize(self, people: Any) -> dict[str, Any]:
+        """The model, trained on noisy sums of people."""
+        return self.training.train(people, is_private=True)
+
+    def combine(self, people: Any) -> dict[str, Any]:
+        """The model, trained on exact sums."""
+        return self.training.train(people, is_private=False)
+
+    @property
+    def noise(self) -> str:
+        """The mechanism, in words."""
+        return "discrete Gaussian noise on clipped sums of people"
+
+    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:  # noqa: ARG002 - it has no margin
+        """The model; how well it predicts is not public in advance."""
+        note = "no margin: score it on people who are held out"
+        return (ExplainedOutput("model", self.training.name, self.noise, None, note),)
+
+    def hidden_margin(self, output: ExplainedOutput) -> HiddenMargin:  # noqa: ARG002 - there is one output
+        """How well a model predicts depends on the rows."""
+        return HiddenMargin(
+            "how well a model predicts depends on the rows, which are private",
+            "session.release(query, epsilon=1), then a score on people who are held out",
+        )
+
+
+def analyze_model(
+    source: logical.Relation,
+    catalog: Catalog,
+    budget: Budget,
+    *,
+    model: TrainableModel,
+    target: str,
+    features: Sequence[str] | None,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    share: Fraction = Fraction(1),
+) -> ModelPlan:
+    """Plan a training from public facts alone, or refuse it."""
+    scope = bind(source, catalog)
+    unit = scope.table.unit
+    spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism="gaussian", share=share)
+    spent = replace(spent, reason="a model is trained on sums, and the rhos of their noise add")
+    facts = ModelFacts(
+        target=target,
+        columns=_candidates(scope, target, features),
+        target_column=_column(scope, target),
+        has_feature_list=features is not None,
+        size=_size(scope),
+        rho=spent.amount,
+        replace_one=unit.neighbours is Neighbours.REPLACE_ONE,
+    )
+    training = model.training(facts)
+    if training.rho > spent.amount:
+        raise RuntimeError("a training of a larger cost than the one that was asked for")
+    read = {name: scope.term(logical.ColumnRef(name)) for name in (*training.features, target)}
+    pushdown, units = _pushdown(scope, tuple(read.values()))
+    return ModelPlan(
+        dataset=scope.name,
+        unit=unit,
+        spending=spent,
+        slice=scope.table.part,
+        pushdown=pushdown,
+        training=training,
+        target=target,
+        columns=read | units,
+        unit_columns=tuple(units),
+        split=split_people(training.size),
+    )
+
+
+def _pushdown(scope: Bound, terms: tuple[Term, ...]) -> tuple[Pushdown, dict[str, Read]]:
+    """The engine's rows, and the columns that say whose each of them is."""
+    unit = scope.table.unit
+    caps = contribution_bounds.effective(unit, scope.table.caps, None, None)
+    enforced = contribution_bounds.caps_to_enforce(unit, caps, 1)
+    pushdown = lower_query(scope, Keys(), enforced, (CountRows(),), terms)
+    types = {read.column: read for read in pushdown.scan.columns}
+    return pushdown, {UNIT.format(i): types[name] for i, name in enumerate(pushdown.scan.unit)}
+
+
+def _candidates(scope: Bound, target: str, features: Sequence[str] | None) -> dict[str, Column]:
+    """The columns that may be features: those that the query names, or all but the target and the unit."""
+    unit = scope.table.unit.columns
+    if features is None:
+        names = dict.fromkeys([*scope.table.columns, *scope.derived])
+        return {name: _column(scope, name) for name in names if name != target and name not in unit}
+    for name in features:
+        if name in unit:
+            others = [other for other in features if other not in unit] or ["age"]
+            raise ParameterError(
+                f"the privacy unit {name!r} among the features",
+                because="a name of a person is of no use for anybody else",
+                instead=f"features={others}",
+            )
+    return {name: _column(scope, name) for name in features}
+
+
+def _column(scope: Bound, name: str) -> Column:
+    """What is declared of a column; of one that the query derives, its type and the bounds that follow."""
+    found = scope.declared_column(logical.ColumnRef(name))
+    return Column(type=scope.term(logical.ColumnRef(name)).type) if found is None else found
+
+
+def _size(scope: Bound) -> int | None:
+    """The public number of people, or of rows where each is a unit."""
+    table = scope.table
+    return (table.rows or table.population) if table.unit.is_row else (table.population or table.rows)

@@ -1,0 +1,98 @@
+"""Models: a model to train on the rows of a table, declared without data. A session trains it.
+
+adult = dp.table("adult")
+fitted = session.release(adult.fit(model, target="income"), epsilon=1)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from discreet.errors import ParameterError, public_class, short_traceback
+from discreet.plan import logical
+from discreet.plan.models import TrainableModel
+
+
+@public_class
+@dataclass(frozen=True)
+class ModelQuery:
+    """Query for a trained model; `Frame.fit` makes it.
+
+    Attributes:
+        source: The rows.
+        model: The model before it is trained.
+        target: Name of the column that is predicted.
+        features: Names of the columns that it is predicted from; None for those that the model or the catalog declares.
+
+    Example:
+        >>> import discreet as dp
+        >>> model = dp.learning.LogisticRegression(size=30_000)
+        >>> dp.table("adult").fit(model, target="income").target
+        'income'
+    """
+
+    source: logical.Relation
+    model: TrainableModel
+    target: str
+    features: tuple[str, ...] | None = None
+
+
+@public_class
+class ModelQueries:
+    """The queries of a table that train models."""
+
+    _relation: logical.Relation
+
+    @short_traceback
+    def fit(self, model: TrainableModel, *, target: str, features: Sequence[str] | None = None) -> ModelQuery:
+        """Train a model on the rows: `session.release` charges for all of it, then returns the fitted model.
+
+        Args:
+            model: A model of `dp.learning`, not fitted. Its own epsilon, delta and budget play no part: the session
+                has the budget.
+            target: Name of the column that is predicted.
+            features: Names of the columns that it is predicted from. Default: the features that the model declares, or
+                all columns with bounds or keys in the catalog.
+
+        Returns:
+            A query for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If an argument is of another kind.
+
+        Example:
+            >>> import discreet as dp
+            >>> model = dp.learning.LogisticRegression(size=30_000)
+            >>> query = dp.table("adult").fit(model, target="income", features=["age", "sex"])
+        """
+        if isinstance(model, type) or not isinstance(model, TrainableModel):
+            raise ParameterError(
+                f"fit of a {type(model).__name__}",
+                because="a session trains models of dp.learning, which bound what a person contributes",
+                instead='dp.table("adult").fit(dp.learning.LogisticRegression(), target="income")',
+            )
+        return ModelQuery(self._relation, model, _name(target), None if features is None else _names(features, target))
+
+
+def _name(target: object) -> str:
+    if not isinstance(target, str):
+        raise ParameterError(
+            f"target of type {type(target).__name__}", because="a column is named by text", instead='target="income"'
+        )
+    return target
+
+
+def _names(features: object, target: str) -> tuple[str, ...]:
+    listed = () if isinstance(features, str) or not isinstance(features, Sequence) else tuple(features)
+    if not listed or not all(isinstance(name, str) for name in listed) or len(set(listed)) < len(listed):
+        raise ParameterError(
+            "features that are not a list of names, each once",
+            because="a model reads the columns that it names, and no other",
+            instead='features=["age", "sex"]',
+        )
+    if target in listed:
+        raise ParameterError(
+            f"the target {target!r} among the features",
+            because="a model that reads its target predicts nothing",
+            instead=f"features={[name for name in listed if name != target] or ['age']}",
+        )
+    return listed

@@ -1,0 +1,105 @@
+"""An estimator becomes a training of a session from public facts, and encodes each row by itself."""
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.catalog.catalog import Column
+from discreet.learning.core.question import training_of
+from discreet.plan.models import ModelFacts
+from trainable import CountEstimator, CountModel
+
+AGE, SEX = Column(type="integer", bounds=(0, 90)), Column(type="text", keys=["F", "M", None])
+INCOME = Column(type="text", keys=["no", "yes"])
+
+
+def facts(**changes):
+    known = {"target": "income", "columns": {"age": AGE, "sex": SEX}, "target_column": INCOME}
+    rest = {"has_feature_list": False, "size": 100, "rho": Fraction(1, 50), "replace_one": False}
+    return ModelFacts(**known | rest | changes)
+
+
+ROWS = pa.table(
+    {
+        "age": pa.array([5, None, 80, 91, -3], pa.int64()),
+        "sex": pa.array(["F", "M", None, "X", "F"], pa.large_string()),
+        "income": pa.array(["no", "yes", "yes", None, "maybe"], pa.large_string()),
+    }
+)
+
+
+def test_rows_become_codes_by_each_cell_alone():
+    training = training_of(CountEstimator(), facts())
+    whole = training.encode(ROWS, None)
+    assert whole.target.tolist() == [0, 1, 1]
+    assert whole.codes[:, 1].tolist() == [1, 2, 0]
+    assert whole.codes[1, 0] == 0
+    for place, one in ((0, 0), (1, 1), (2, 2)):
+        alone = training.encode(ROWS.slice(place, 1), None)
+        assert alone.codes.tolist() == [whole.codes[one].tolist()]
+
+
+def test_rows_of_a_person_stand_together():
+    training = training_of(CountEstimator(), facts())
+    block = training.encode(ROWS.slice(0, 3), np.array([7, 3, 7]))
+    assert block.people == 2
+    assert block.starts.tolist() == [0, 1]
+
+
+def test_a_restored_model_is_the_one_that_was_trained():
+    training = training_of(CountEstimator(), facts())
+    state = training.train(training.people([training.encode(ROWS, None)]), is_private=False)
+    fitted = training.restore(state, "the guarantee")
+    assert isinstance(fitted.model_, CountModel)
+    assert (fitted.guarantee_, fitted.event_) == ("the guarantee", training.event)
+    assert sum(fitted.model_.sums[0]) == 3 * 2 * 100
+
+
+def test_parameters_hold_all_that_is_public_and_nothing_of_an_account():
+    account = dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-9))
+    one = training_of(CountEstimator(budget=account, epsilon=3), facts())
+    other = training_of(CountEstimator(), facts())
+    assert one.parameters == other.parameters
+    assert one.estimator.budget is None
+    assert training_of(CountEstimator(steps=3), facts()).parameters != other.parameters
+    assert training_of(CountEstimator(size=101), facts()).parameters != other.parameters
+
+
+def test_one_declaration_serves_all_columns():
+    training = training_of(CountEstimator(features=dp.learning.linear_bins(0, 1, 4)), facts())
+    assert [feature.slots for feature in training.declared.values()] == [5, 5]
+
+
+def test_the_words_of_a_training_name_model_features_size_and_parameters():
+    lines = dict(training_of(CountEstimator(), facts()).words)
+    assert lines["model"] == "CountEstimator of income"
+    assert lines["features"] == "age (32 bins), sex (2 categories)"
+    assert lines["parameters"] == "classes=['no', 'yes'], steps=2"
+    assert "rho 0.02" in lines["training"]
+
+
+def test_a_parameter_that_is_not_plain_is_refused():
+    with pytest.raises(dp.Refusal, match="plain values"):
+        _ = training_of(CountEstimator(classes=[object(), "b"]), facts()).parameters
+
+
+def test_the_bounds_of_a_target_come_from_the_catalog():
+    class Regression(CountEstimator):
+        def __init__(self, *, features=None, target_bounds=None, size=None):
+            super().__init__(features=features, size=size)
+            self.target_bounds = target_bounds
+
+        def get_params(self, deep=True):  # noqa: ARG002
+            return {name: getattr(self, name) for name in ("features", "target_bounds", "size")}
+
+        def learner(self, features, rho, *, replace_one):
+            self.classes = ["a", "b"]
+            return super().learner(features, rho, replace_one=replace_one)
+
+    found = training_of(Regression(), facts(target_column=AGE))
+    assert found.estimator.target_bounds == (0.0, 90.0)
+    with pytest.raises(dp.Refusal, match="target_bounds"):
+        training_of(Regression(), facts(target_column=Column(type="real")))
