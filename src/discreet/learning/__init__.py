@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from discreet.learning.core.account import BudgetAccount
     from discreet.learning.core.features import DeclaredFeature, categories, edges, linear_bins, log_bins
     from discreet.learning.linear.logistic_regression import LogisticRegression
+    from discreet.learning.linear.naive_bayes_classifier import NaiveBayes
+    from discreet.learning.linear.ridge_regression import Ridge
 
 _HOMES = {
     "AdditiveModel": "boosting.model",
@@ -25,6 +27,8 @@ _HOMES = {
     "GradientBoostingClassifier": "boosting.estimators",
     "GradientBoostingRegressor": "boosting.estimators",
     "LogisticRegression": "linear.logistic_regression",
+    "NaiveBayes": "linear.naive_bayes_classifier",
+    "Ridge": "linear.ridge_regression",
     "categories": "core.features",
     "edges": "core.features",
     "linear_bins": "core.features",
@@ -40,6 +44,8 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "LogisticRegression",
+    "NaiveBayes",
+    "Ridge",
     "categories",
     "edges",
     "linear_bins",

@@ -1,0 +1,109 @@
+"""Ridge regression from sufficient statistics on DuckDB beside the same products summed as plain integers, in one run.
+
+    scripts/bench learning_ridge [--rows 100000000] [--features 10] [--rounds 3]
+
+Rows are in Parquet: whole numbers from -1,024 to 1,024, or reals from -1 to 1. Ours is a whole release, the charge and
+the noise with it, and the regression made from it; each round has a session of its own, so nothing is prepared. The
+bare statement sums the same products of the same columns as integers; of reals it rounds them to steps first, without
+clamping and without a rule for missing values. The last line is the same release where people have up to 10 rows each.
+"""
+
+import argparse
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import duckdb
+from measuring import interleaved
+
+import discreet as dp
+
+THREADS = 2
+
+
+def write(path: Path, rows: int, names: list[str], kind: str) -> None:
+    """Columns that are uniform; the last is a sum of the others and noise."""
+    number = "CAST(floor(2049 * random()) - 1024 AS INTEGER)" if kind == "integers" else "2 * random() - 1"
+    columns = ", ".join(f"{number} AS {name}" for name in names[:-1])
+    target = f"({' + '.join(names[:-1])}) / {len(names) - 1}"
+    target = f"CAST(round({target}) AS INTEGER)" if kind == "integers" else target
+    people = f"CAST(floor({max(1, rows // 5)} * random()) AS BIGINT) AS person"
+    connection = duckdb.connect(config={"threads": THREADS})
+    inner = f"SELECT {people}, {columns} FROM range({rows})"
+    connection.execute(f"COPY (SELECT *, {target} AS {names[-1]} FROM ({inner})) TO '{path}' (FORMAT parquet)")
+    connection.close()
+
+
+def bare(path: Path, names: list[str], kind: str) -> list[tuple[int, ...]]:
+    """The same sums as plain integers."""
+    steps = "{0}" if kind == "integers" else "CAST(floor({0} * 1024 + 0.5) AS INTEGER)"
+    columns = ", ".join(f"{steps.format(name)} AS {name}" for name in names)
+    products = [f"sum({one} * {other})" for i, one in enumerate(names) for other in names[i:]]
+    measures = ", ".join(["count(*)", *(f"sum({name})" for name in names), *products])
+    connection = duckdb.connect(config={"threads": THREADS})
+    found = connection.execute(f"SELECT {measures} FROM (SELECT {columns} FROM '{path}')").fetchall()
+    connection.close()
+    return found
+
+
+class Releases:
+    """Sessions of their own for each release, opened before the clock starts."""
+
+    def __init__(self, path: Path, home: Path, names: list[str], kind: str, unit: str) -> None:
+        self._path, self._home, self._names, self._kind, self._unit = path, home, names, kind, unit
+        self._number = 0
+
+    def opened(self) -> dp.Session:
+        """A session in which nothing is prepared."""
+        self._number += 1
+        types = dict.fromkeys(self._names, "integer" if self._kind == "integers" else "real") | {"person": "integer"}
+        words = {} if self._unit == "row" else {"max_rows": 10}
+        return dp.protect(
+            self._path,
+            name="rows",
+            privacy_unit=dp.ROW if self._unit == "row" else "person",
+            types=types,
+            budget=dp.Budget(epsilon=10, delta=1e-12),
+            ledger=self._home / f"{self._kind}{self._unit}{self._number}.sqlite",
+            threads=THREADS,
+            **words,
+        )
+
+    def regression(self, session: dp.Session) -> object:
+        """The release, and the regression that is made from it."""
+        reach = 1024 if self._kind == "integers" else 1
+        query = dp.table("rows").moments(*self._names, bounds=dict.fromkeys(self._names, (-reach, reach)))
+        with session:
+            return dp.learning.Ridge.from_moments(session.release(query, epsilon=1), target=self._names[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=100_000_000)
+    parser.add_argument("--features", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    names = [*(f"x{i}" for i in range(given.features)), "y"]
+    print(f"{given.rows:,} rows, {given.features} features, {len(names) * (len(names) + 1) // 2} products")
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place)
+        for kind in ("integers", "reals"):
+            path = home / f"{kind}.parquet"
+            write(path, given.rows, names, kind)
+            plain = partial(bare, path, names, kind)
+            for unit in ("row", "person"):
+                releases = Releases(path, home, names, kind, unit)
+                sessions = [releases.opened() for _ in range(given.rounds)]
+                calls = {"bare": plain, "ours": lambda r=releases, s=sessions: r.regression(s.pop())}
+                found = interleaved(calls, given.rounds)
+                ours, other = found["ours"], found["bare"]
+                print(
+                    f"{kind:9} unit {unit:7} bare {other.wall:7.2f} s wall {other.cpu:7.2f} s CPU   ours "
+                    f"{ours.wall:7.2f} s wall {ours.cpu:7.2f} s CPU   ratio {ours.wall / other.wall:5.2f} wall "
+                    f"{ours.cpu / other.cpu:5.2f} CPU"
+                )
+            path.unlink()
+
+
+if __name__ == "__main__":
+    main()
