@@ -63,6 +63,12 @@ def test_three_classes_have_a_score_each():
     assert model.score(x, y) > 0.8
 
 
+def test_labels_of_several_types_are_predicted_as_declared():
+    x, y = table(500)
+    model = classifier(classes=["no", 1]).fit(x, ["no" if each == "no" else 1 for each in y])
+    assert {type(label) for label in model.predict(x)} == {str, int}
+
+
 def test_a_fitted_regressor_predicts_within_its_bounds():
     x, _ = table()
     model = regressor().fit(x, x["age"])

@@ -110,6 +110,12 @@ def test_one_column_may_come_as_a_table():
         assert numbers(open_cells(values, "y")).tolist() == [1, 2]
 
 
+def test_columns_that_arrow_does_not_take_are_read_cell_by_cell():
+    odd = pd.DataFrame({"a": pd.Categorical([1, "x", 1]), "b": pd.arrays.SparseArray([0, 1, 0])})
+    assert texts(open_table(odd).column(0)).to_pylist() == ["1", "x", "1"]
+    assert numbers(open_table(odd).column(1)).tolist() == [0, 1, 0]
+
+
 def test_cells_of_any_kind_have_a_text_or_none():
     odd = [10**5_000, Decimal("sNaN"), Decimal("1E999999"), Decimal("2.0"), pd.NaT, b"x", "\ud800", np.float32(3)]
     assert texts(np.array(odd, dtype=object)).to_pylist() == [None, None, None, "2", None, None, "?", "3"]

@@ -345,7 +345,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         Returns:
             The estimator.
         """
-        self.classes_ = np.asarray(self.declared_classes())
+        labels = self.declared_classes()
+        self.classes_ = np.asarray(labels, dtype=object if len({type(label) for label in labels}) > 1 else None)
         return super().adopt(model, features, event, guarantee)
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803 - the name of scikit-learn

@@ -82,15 +82,20 @@ def _pandas_view(table: Any) -> TableView:
 
 
 def _pandas_cells(series: Any) -> Any:
-    values = series.to_numpy() if str(series.dtype) == "object" else None
-    return values if values is not None else pa.array(series, from_pandas=True)
+    """Cells of a column; of one that Arrow does not take, as objects."""
+    if str(series.dtype) != "object":
+        try:
+            return pa.array(series, from_pandas=True)
+        except Exception:  # noqa: BLE001, S110 - categories of several types, and types of other libraries
+            pass
+    return series.astype(object).to_numpy()
 
 
 def _array_view(table: Any) -> TableView:
     is_list = isinstance(table, list | tuple)
     try:
         array = np.array(table, dtype=object) if is_list else np.asarray(table)
-    except Exception:  # noqa: BLE001 - whatever numpy says, it may quote a cell
+    except Exception:  # noqa: BLE001 - the text of numpy may quote a cell
         array = np.empty(0)
     if array.ndim != 2:
         raise TableShapeError(
@@ -123,7 +128,7 @@ def open_cells(values: Any, name: str) -> Any:
         return values.to_arrow()
     try:
         array = np.array(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
-    except Exception:  # noqa: BLE001 - whatever numpy says, it may quote a cell
+    except Exception:  # noqa: BLE001 - the text of numpy may quote a cell
         array = np.empty((0, 0))
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -267,7 +272,7 @@ def label_text(label: object) -> str | None:
 
 
 def _flat(cells: Any) -> Any:
-    """An Arrow array without chunks and dictionaries, or the numpy array that it was."""
+    """An Arrow array in one piece and without a dictionary, or the numpy array that it was."""
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.combine_chunks()
     if isinstance(cells, pa.Array) and pa.types.is_dictionary(cells.type):

@@ -1,0 +1,78 @@
+"""What holds for every public estimator: the checks of scikit-learn, one charge, and files without a row."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import discreet as dp
+from discreet.learning.estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from learning.checks import unexpected
+
+FEATURES = {"age": dp.learning.linear_bins(0, 100, 8), "ward": dp.learning.categories(["a", "b"])}
+SECRET = 73.5193
+EVERY = [
+    kind
+    for kind in (getattr(dp.learning, name) for name in dp.learning.__all__)
+    if inspect.isclass(kind) and issubclass(kind, PrivateEstimator)
+]
+every_estimator = pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.__name__)
+
+
+def rows(count):
+    generator = np.random.default_rng(11)
+    table = pd.DataFrame({"age": generator.uniform(0, 100, count), "ward": generator.choice(["a", "b"], count)})
+    table.loc[0, "age"], table.loc[1, "ward"] = SECRET, "canary-ward"
+    return table
+
+
+def target(kind, table):
+    return table["age"] if issubclass(kind, PrivateRegressor) else np.where(table["age"] > 50, "yes", "no")
+
+
+def declare(kind, **given):
+    facts = {"features": FEATURES, "size": 1_000, "epsilon": 1}
+    facts |= {"classes": ["no", "yes"]} if issubclass(kind, PrivateClassifier) else {}
+    facts |= {"target_bounds": (0, 100)} if issubclass(kind, PrivateRegressor) else {}
+    return kind(**facts | {"budget": dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))} | given)
+
+
+@every_estimator
+def test_the_checks_of_scikit_learn_pass(kind):
+    assert unexpected(kind()) == []
+
+
+@every_estimator
+def test_a_fit_is_charged_once_and_a_second_is_refused(kind):
+    table = rows(300)
+    model = make_pipeline(FunctionTransformer(), declare(kind)).fit(table, target(kind, table))[-1]
+    assert model.budget.fits == 1
+    assert model.budget.budget.cost(model.event_) == model.budget._spent
+    for again in (lambda: model.fit(table, target(kind, table)), lambda: clone(model)):
+        with pytest.raises(dp.errors.BudgetError, match=r"dp\.learning\.search"):
+            again()
+
+
+@every_estimator
+def test_a_saved_model_is_read_back_and_holds_no_row(kind, tmp_path):
+    """A model without noise would grow with the rows that it keeps; weights have a few digits more or less."""
+    sizes = []
+    for count in (200, 4_000):
+        table = rows(count)
+        people = [f"canary-{place}" for place in range(count)]
+        model = declare(kind).fit(table, target(kind, table), groups=people)
+        model.save(tmp_path / "model.json")
+        text = (tmp_path / "model.json").read_text()
+        assert "canary" not in text
+        assert str(SECRET) not in text
+        sizes.append(len(text))
+        assert (dp.learning.load(tmp_path / "model.json").predict(table) == model.predict(table)).all()
+    assert sizes[1] < 1.5 * sizes[0] + 1_000
+
+
+def test_every_estimator_is_found():
+    assert {"GradientBoostingClassifier", "GradientBoostingRegressor"} <= {kind.__name__ for kind in EVERY}
