@@ -26,6 +26,7 @@ from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.lattice import ONE, Integers
 from discreet.learning.core.learner import Learner, PublicModel
+from discreet.learning.core.question import SessionTraining, training_of
 from discreet.learning.core.rows import EncodedRows, group_people, split_people
 from discreet.learning.core.training import NoisySums, PeopleInMemory, planned_sum
 from discreet.learning.tables import (
@@ -41,6 +42,7 @@ from discreet.learning.tables import (
     open_table,
     person_numbers,
 )
+from discreet.plan.models import ModelFacts
 from discreet.planner.budget.allocation import Spending, spending
 from discreet.release.guarantee import Guarantee
 
@@ -106,6 +108,17 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             ParameterError: If a parameter is outside its range.
         """
         raise NotImplementedError
+
+    def training(self, facts: ModelFacts) -> SessionTraining:
+        """The training in a session, which `dp.table(...).fit` asks for.
+
+        Args:
+            facts: What the catalog declares, and the privacy cost.
+
+        Returns:
+            The training.
+        """
+        return training_of(self, facts)
 
     @classmethod
     def model_from_json(cls, data: dict[str, Any]) -> PublicModel:
