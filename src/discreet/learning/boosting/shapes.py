@@ -1,0 +1,71 @@
+"""Shape plots of additive models: what each slot of a feature adds to the score, drawn from public tables."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import short_traceback
+from discreet.learning.boosting.model import AdditiveModel
+from discreet.plots import BLUE, INK, canvas
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_PANELS = 6
+MOST_LABELS = 12
+
+
+@short_traceback
+def shape_plot(model: AdditiveModel, features: Sequence[str] | None = None, *, output: int = 0) -> "Figure":
+    """Draw what features add to the score of an additive model.
+
+    Everything in the plot comes from the public model: drawing costs no privacy.
+
+    Args:
+        model: The model, such as `classifier.model_`.
+        features: Names of features. Default: the six that matter most.
+        output: Number of the class; 0 for two classes or a number. Default 0.
+
+    Returns:
+        The figure: bins as steps, categories as bars.
+
+    Raises:
+        ParameterError: If the model has no such feature or output.
+        UnsupportedError: If matplotlib is not installed.
+
+    Example:
+        >>> import discreet as dp
+        >>> account = dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))
+        >>> model = dp.learning.GradientBoostingRegressor(
+        ...     features={"age": dp.learning.linear_bins(17, 90)}, target_bounds=(0, 100), size=100, budget=account
+        ... )
+        >>> import pyarrow as pa
+        >>> fit = model.fit(pa.table({"age": [30, 40]}), [10, 20])
+        >>> dp.learning.shape_plot(fit.model_).get_label()
+        'Contribution to the score of: age'
+    """
+    ranked = [name for name in model.importance() if name in model.features]
+    names = ranked[:MOST_PANELS] if features is None else list(features)
+    tables = [model.shape(name, output=output) for name in names]
+    with canvas(6.4, 1.9 * len(names), None, panels=len(names)) as (figure, panels):
+        for name, table, axes in zip(names, tables, panels, strict=True):
+            _panel(axes, table[name].to_pylist(), table["contribution"].to_pylist(), model.features[name].is_ordered)
+            axes.set_title(name, loc="left")
+            axes.set_ylabel("adds to the score")
+        figure.set_label(f"Contribution to the score of: {', '.join(names)}")
+    return figure
+
+
+def _panel(axes: "Axes", labels: list[str], values: list[float], is_ordered: bool) -> None:
+    """The slots from left to right, that of missing values first."""
+    places = np.arange(len(values))
+    if is_ordered:
+        axes.step(places[1:], values[1:], where="mid", color=BLUE)
+        axes.plot(places[:1], values[:1], "o", color=INK)
+    else:
+        axes.bar(places, values, color=BLUE, edgecolor=INK, width=0.7)
+    axes.axhline(0, color=INK, linewidth=0.6)
+    shown = places[:: max(1, -(-len(places) // MOST_LABELS))]
+    axes.set_xticks(shown, [labels[place] for place in shown], rotation=30, ha="right")

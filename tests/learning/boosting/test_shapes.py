@@ -1,0 +1,31 @@
+"""Shape plots: a panel for each feature, from the public model alone."""
+
+import pytest
+
+from discreet.errors import ParameterError
+from discreet.learning.boosting.shapes import MOST_PANELS, shape_plot
+from learning.boosting.boosting_cases import FEATURES, model_of
+
+pytest.importorskip("matplotlib")
+
+
+def test_a_figure_has_a_panel_for_each_feature_with_the_most_important_first():
+    model = model_of()
+    figure = shape_plot(model)
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == [name for name in model.importance() if name in FEATURES][:MOST_PANELS]
+    assert figure.get_label().startswith("Contribution to the score of")
+
+
+def test_bins_are_a_line_with_a_mark_for_missing_values_and_categories_are_bars():
+    age, colour = shape_plot(model_of(3), ["age", "colour"], output=2).axes
+    line, missing, _ = age.lines
+    assert len(line.get_ydata()) == FEATURES["age"].slots - 1
+    assert len(missing.get_ydata()) == 1
+    assert [label.get_text() for label in colour.get_xticklabels()] == FEATURES["colour"].labels()
+    assert len(colour.patches) == FEATURES["colour"].slots
+
+
+def test_a_feature_that_the_model_does_not_have_is_refused():
+    with pytest.raises(ParameterError, match="no such term"):
+        shape_plot(model_of(), ["height"])
