@@ -10,10 +10,10 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet.learning import testing
     from discreet.learning.artefacts import load
     from discreet.learning.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
     from discreet.learning.boosting.model import AdditiveModel
+    from discreet.learning.boosting.shapes import shape_plot
     from discreet.learning.core.account import BudgetAccount
     from discreet.learning.core.features import DeclaredFeature, categories, edges, linear_bins, log_bins
     from discreet.learning.linear.logistic_regression import LogisticRegression
@@ -34,6 +34,7 @@ _HOMES = {
     "linear_bins": "core.features",
     "load": "artefacts",
     "log_bins": "core.features",
+    "shape_plot": "boosting.shapes",
 }
 _MODULES = ("testing",)
 
@@ -51,7 +52,7 @@ __all__ = [
     "linear_bins",
     "load",
     "log_bins",
-    "testing",
+    "shape_plot",
 ]
 
 

@@ -217,7 +217,7 @@ def _learner(
     terms = terms_of(features, pairs)
     rounds = None if estimator.rounds is None else whole(estimator.rounds, "rounds")
     rate = estimator.learning_rate
-    if rate is not None and not 0 < float(rate) <= 1:
+    if rate is not None and not (isinstance(rate, int | float) and 0 < rate <= 1):
         raise _outside("learning_rate", "a step is a share of a Newton step", "learning_rate=0.3")
     if not 2 <= whole(estimator.leaves, "leaves") <= 64:
         raise _outside("leaves", "a tree has between 2 and 64 leaves", "leaves=8")
@@ -230,7 +230,7 @@ def _learner(
 
 def _pairs(estimator: PrivateEstimator) -> Pairs:
     given = getattr(estimator, "interactions", None) or ()
-    if any(isinstance(pair, str) or len(pair) != 2 for pair in given):
+    if isinstance(given, str) or not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in given):
         raise _outside("interactions", "an interaction is a pair of two features", 'interactions=[("age", "hours")]')
     found: Pairs = given
     return found
