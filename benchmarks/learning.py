@@ -1,6 +1,6 @@
 """Figures of docs/learning.md: private models of Adult by epsilon, beside the non-private ones of scikit-learn.
 
-    OMP_NUM_THREADS=1 scripts/bench learning [--runs 10] [--epsilons 0.05 0.1 1 3]
+    OMP_NUM_THREADS=1 scripts/bench learning [--runs 10] [--epsilons 0.05 0.1 1 3] [--pictures docs/pictures]
 
 Trained on adult.csv, tested on adult_test.csv, delta 1e-5. Features and classes are those of the documentation of the
 data (adult_features.py), all preprocessing is inside the budget, and defaults are used: nothing is chosen here. A run
@@ -28,10 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import discreet as dp
-from discreet.learning.core.rows import EncodedRows
-from discreet.learning.core.training import NoisySums, PeopleInMemory
-from discreet.learning.linear.logistic import LogisticLearner
-from discreet.planner.budget.allocation import spending
+from discreet.attacks.pictures import Axis, Curve, curves
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 DELTA = Fraction(1, 100_000)
@@ -55,12 +52,9 @@ def boosting(epsilon: float) -> Fit:
 
 def logistic(epsilon: float) -> Fit:
     def fit(rows: pd.DataFrame, target: pd.Series) -> Callable[[pd.DataFrame], Any]:
-        budget = dp.Budget(epsilon=epsilon, delta=DELTA)
-        rho = spending(budget, epsilon=epsilon, mechanism="gaussian").amount
-        learner = LogisticLearner(FEATURES, 2, SIZE, rho)
-        block = EncodedRows(codes_of(rows), (target == CLASSES[1]).to_numpy().astype(np.int64))
-        model = learner.train(NoisySums(PeopleInMemory([block]), learner.schedule))
-        return lambda others: model.scores(codes_of(others))[:, 0]
+        budget = dp.learning.BudgetAccount(dp.Budget(epsilon=epsilon, delta=DELTA))
+        model = dp.learning.LogisticRegression(features=FEATURES, classes=CLASSES, size=SIZE, budget=budget)
+        return model.fit(rows, target).decision_function
 
     return fit
 
@@ -107,11 +101,13 @@ def score(fit: Fit) -> tuple[float, float]:
     return roc_auc_score(truth, scores), accuracy_score(truth, np.asarray(scores) > 0)
 
 
-def accuracy(epsilons: list[float], runs: int) -> None:
-    """The table of docs/learning.md: mean and standard deviation over runs."""
+def accuracy(epsilons: list[float], runs: int) -> list[Curve]:
+    """The table of docs/learning.md: mean and standard deviation over runs; and the curves of the areas."""
     print("| model | epsilon | AUC (sd) | least AUC | accuracy (sd) |\n|---|---|---|---|---|", flush=True)
+    drawn = []
     for name, make in MODELS.items():
         is_public = "not private" in name
+        points = []
         for epsilon in [1.0] if is_public else epsilons:
             found = np.array([score(make(epsilon)) for _ in range(1 if is_public else runs)])
             (auc, hits), (auc_sd, hits_sd) = found.mean(axis=0), found.std(axis=0, ddof=0 if is_public else 1)
@@ -119,6 +115,16 @@ def accuracy(epsilons: list[float], runs: int) -> None:
             shown = "-" if is_public else f"{epsilon:g}"
             least = found[:, 0].min()
             print(f"| {name} | {shown} | {auc:.4f}{spread[0]} | {least:.4f} | {hits:.4f}{spread[1]} |", flush=True)
+            points += [(each, auc) for each in (epsilons if is_public else [epsilon])]
+        drawn.append(Curve(name, tuple(points), is_measured=not is_public))
+    return drawn
+
+
+def picture(drawn: list[Curve], folder: Path) -> None:
+    """Area under the curve against epsilon."""
+    title = "Adult: area under the ROC curve on the test file, delta 1e-5"
+    figure = curves(drawn, title=title, x=Axis("epsilon of a fit", "log"), y=Axis("area under the ROC curve"))
+    figure.savefig(folder / "learning-auc.svg", metadata={"Date": None})
 
 
 def one_fit(name: str) -> None:
@@ -154,6 +160,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--epsilons", type=float, nargs="+", default=EPSILONS)
+    parser.add_argument("--pictures", type=Path)
     parser.add_argument("--one", choices=list(MODELS), help=argparse.SUPPRESS)
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -161,5 +168,7 @@ if __name__ == "__main__":
         one_fit(given.one)
     else:
         TEST = read("adult_test.csv")
-        accuracy(list(given.epsilons), given.runs)
+        found = accuracy(list(given.epsilons), given.runs)
+        if given.pictures:
+            picture(found, given.pictures)
         costs()
