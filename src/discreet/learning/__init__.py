@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet.learning import testing
     from discreet.learning.artefacts import load
     from discreet.learning.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
     from discreet.learning.boosting.model import AdditiveModel
@@ -53,6 +54,7 @@ __all__ = [
     "load",
     "log_bins",
     "shape_plot",
+    "testing",
 ]
 
 

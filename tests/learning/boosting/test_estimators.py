@@ -14,6 +14,7 @@ import discreet as dp
 from discreet.errors import BudgetError, ParameterError
 from discreet.learning.core.account import BudgetAccount
 from learning.boosting.boosting_cases import GENERATOR
+from learning.checks import unexpected
 
 
 def account(epsilon=5, fits=1):
@@ -49,6 +50,9 @@ def test_a_classifier_learns_classes_and_gives_probabilities():
     shares = model.predict_proba(table)
     assert np.allclose(shares.sum(axis=1), 1)
     assert ((shares[:, 1] > 0.5) == (model.predict(table) == "yes")).all()
+    share = 1 / (1 + np.exp(-model.decision_function(table)))
+    link = np.where(share <= 0.5, 2 * share / (1 + 2 * share), 1 - 2 * (1 - share) / (1 + 2 * (1 - share)))
+    assert np.allclose(shares[:, 1], link)
     assert next(iter(model.model_.importance())) == "age"
 
 
@@ -113,6 +117,11 @@ def test_parameters_outside_their_range_are_refused_before_the_charge(wrong):
 def test_the_learner_follows_from_declared_facts():
     learner = classifier(rounds=3).learner(FEATURES, Fraction(1, 10), replace_one=True)
     assert (learner.trees, learner.classes, learner.replace_one) == (6, 2, True)
+
+
+@pytest.mark.parametrize("estimator", [dp.learning.GradientBoostingClassifier, dp.learning.GradientBoostingRegressor])
+def test_the_checks_of_scikit_learn_pass(estimator):
+    assert unexpected(estimator()) == []
 
 
 def test_adult_has_an_area_of_at_least_86_percent_at_epsilon_one(adult):

@@ -12,7 +12,6 @@ from discreet.learning.boosting.model import AdditiveModel
 from discreet.learning.boosting.terms import terms_of
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.core.lattice import ONE
 from discreet.learning.core.link import probabilities
 from discreet.learning.estimator import Features, PrivateClassifier, PrivateEstimator, PrivateRegressor
 from discreet.learning.tables import Floats
@@ -112,7 +111,7 @@ class GradientBoostingClassifier(PrivateClassifier):
 
     def _probabilities(self, scores: Floats) -> Floats:
         """The link of the clipped loss, so that probabilities are calibrated."""
-        return probabilities((scores * ONE).reshape(len(scores), -1).round().astype("int64"))
+        return probabilities(scores)
 
 
 @public_class
