@@ -101,11 +101,11 @@ def _clip_rows(values: Integers, clip: int) -> Integers:
 
 def scale_rows(values: Integers, clip: int) -> Integers:
     """Rows scaled to a norm of at most the clip and rounded towards zero; their squares add up within 64 bits."""
-    norms = _root_up(np.einsum("ij,ij->i", values, values))
-    over = norms > clip
+    squares = np.einsum("ij,ij->i", values, values)
+    over = squares > clip * clip
     if over.any():
-        values = values.copy()
-        values[over] = np.sign(values[over]) * (np.abs(values[over]) * clip // norms[over, None])
+        values, norms = values.copy(), _root_up(squares[over])
+        values[over] = np.sign(values[over]) * (np.abs(values[over]) * clip // norms[:, None])
     return values
 
 
