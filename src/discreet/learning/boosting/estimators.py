@@ -215,7 +215,7 @@ def _learner(
     pairs = tuple((str(first), str(second)) for first, second in _pairs(estimator))
     terms = terms_of(features, pairs)
     rounds = None if estimator.rounds is None else whole(estimator.rounds, "rounds")
-    rate = estimator.learning_rate
+    rate: Any = estimator.learning_rate
     if rate is not None and not (isinstance(rate, int | float) and 0 < rate <= 1):
         raise _outside("learning_rate", "a step is a share of a Newton step", "learning_rate=0.3")
     if not 2 <= whole(estimator.leaves, "leaves") <= 64:
