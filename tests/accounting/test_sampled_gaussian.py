@@ -37,7 +37,7 @@ def summed_up(rate: float, sigma: float, shift: int, order: float) -> tuple[floa
 @pytest.mark.guarantee("accounting.sampled_gaussian")
 @over("rate", RATES)
 @over(("sigma", "shift"), [(1, 1), (2, 1), (5, 3), (20, 10)])
-@over("order", ["1.25", "2", "3.5", "7", "7.57", "18", "35.06"])
+@over("order", ["1.25", "2", "2.5", "3.5", "4.9", "7", "7.57", "15.5", "18", "35.06"])
 def test_the_divergence_is_at_least_the_sum_over_integers_in_both_directions(rate, sigma, shift, order):
     bound = float(renyi.epsilon(events.SampledGaussianEvent(rate, sigma**2, shift**2), Fraction(order)))
     added, removed = summed_up(float(rate), sigma, shift, float(order))
@@ -56,11 +56,25 @@ def test_whole_orders_agree_with_dp_accounting(rate, sigma, order):
 
 
 @over("rate", [0.001, 0.01, 0.1])
-@over("sigma", ["2", "5"])
-@over("order", ["3.9", "5.2", "7.57", "13.33", "17.998", "35.06", "128.5"])
-def test_orders_of_budgets_are_within_one_percent_of_dp_accounting(rate, sigma, order):
-    bound = float(renyi.epsilon(events.SampledGaussianEvent(rate, Fraction(sigma) ** 2, 1), Fraction(order)))
-    assert 1 - 1e-9 <= bound / by_dp_accounting(float(rate), float(sigma), float(order)) <= 1.01
+@over("sigma", [2, 5])
+@over("order", ["5.2", "7.57", "13.33", "17.998", "35.06", "128.5"])
+def test_orders_of_budgets_are_within_two_thousandths_of_dp_accounting(rate, sigma, order):
+    """At orders below 5 its series in doubles is up to 1.5% above the integral, which the next test takes."""
+    bound = float(renyi.epsilon(events.SampledGaussianEvent(rate, sigma**2, 1), Fraction(order)))
+    assert 1 - 1e-5 <= bound / by_dp_accounting(rate, float(sigma), float(order)) <= 1.002
+
+
+@over("rate", [0.001, 0.01, 0.1])
+@over("sigma", [2, 5])
+@over("order", ["2.5", "3.422", "3.9", "7.57"])
+def test_orders_of_budgets_are_within_two_thousandths_of_the_integral_over_continuous_noise(rate, sigma, order):
+    values = np.arange(-40, 60, 1 / 64)
+    excess = rate * np.expm1((2 * sigma * values - 1) / (2 * sigma**2))
+    alpha = float(order)
+    above = np.expm1(alpha * np.log1p(excess)) - alpha * excess  # E[excess] = 0, so the linear part may be left out
+    moment = float((above * np.exp(-(values**2) / 2)).sum()) / 64 / math.sqrt(2 * math.pi)
+    bound = float(renyi.epsilon(events.SampledGaussianEvent(rate, sigma**2, 1), Fraction(order)))
+    assert 1 - 1e-6 <= bound * (alpha - 1) / math.log1p(moment) <= 1.002
 
 
 def test_a_thousand_steps_convert_to_what_dp_accounting_says_within_one_percent():
@@ -132,3 +146,23 @@ def test_the_least_variance_costs_its_rho_and_a_smaller_one_more(rate, steps, ep
     assert cost(variance) <= target * costs.RHO_UNITS + steps
     assert cost(variance * Fraction(9_999, 10_000)) > target * costs.RHO_UNITS
     assert variance <= steps * Fraction(2**40) / (2 * target) * Fraction(1_000_001, 1_000_000)
+
+
+@over("rho", [Fraction(1, 10**8), Fraction(1, 50), Fraction(1, 2)])
+def test_central_moments_are_not_negative_and_grow_with_rho(rho):
+    here = sampled_gaussian._central_moments(rho, 16)
+    there = sampled_gaussian._central_moments(rho * Fraction(101, 100), 16)
+    assert all(0 <= one <= other for one, other in zip(here, there, strict=True))
+
+
+@over("order", ["1.5", "2.5", "3.5", "9.75"])
+def test_the_polynomial_is_between_the_truth_and_the_chord_for_many_small_steps(order):
+    event = events.SampledGaussianEvent(0.01, 25, 1)
+    alpha = Fraction(order)
+    truth = summed_up(0.01, 5, 1, float(order))[0]
+    below = math.floor(alpha)
+    parts = [sampled_gaussian._log_moment(event.rate, Fraction(1, 50), whole) for whole in (below, below + 1)]
+    chord = float(((below + 1 - alpha) * parts[0] + (alpha - below) * parts[1]) / (alpha - 1))
+    found = float(sampled_gaussian.divergence(event, alpha))
+    assert truth * (1 - 1e-7) <= found < chord
+    assert found <= truth * 1.003

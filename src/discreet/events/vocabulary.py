@@ -75,6 +75,10 @@ class RepeatedSelectionEvent:
         eta: Shape of the number of runs, above -1; 1 is the geometric law, 0 the logarithmic one.
         gamma: Parameter of the mean, above 0 and below 1; the mean of the geometric law is 1/gamma.
 
+    Raises:
+        AccountingError: If a run has a delta of its own, or is not an event.
+        ParameterError: If eta or gamma is outside its range.
+
     Example:
         >>> import discreet as dp
         >>> event = dp.events.RepeatedSelectionEvent(dp.events.ConcentratedEvent(0.01), eta=1, gamma=0.05)
