@@ -65,3 +65,10 @@ def test_a_declaration_survives_plain_data(feature):
 def test_declarations_that_cannot_be_used_are_refused(call):
     with pytest.raises(dp.errors.ParameterError):
         call()
+
+
+def test_a_feature_is_shown_in_a_few_words():
+    assert repr(dp.learning.linear_bins(0, 64)) == "32 bins, edges 2 to 62"
+    assert repr(dp.learning.edges([18, 65])) == "edges([18.0, 65.0])"
+    assert repr(dp.learning.categories(["a", "b"])) == "categories(['a', 'b'])"
+    assert repr(dp.learning.categories(range(50))) == "50 categories"

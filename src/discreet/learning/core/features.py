@@ -20,11 +20,12 @@ from discreet.exact.numbers import whole
 from discreet.learning.core.rows import Codes
 
 MOST_SLOTS = 4_096
+_SHOWN = 4
 Category = str | int | bool
 
 
 @public_class
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DeclaredFeature:
     """Public declaration of a column: its inner edges, or its categories. `linear_bins` and others make it.
 
@@ -42,6 +43,15 @@ class DeclaredFeature:
     kind: Literal["bins", "categories"]
     inner_edges: tuple[float, ...] = ()
     values: tuple[Category, ...] = ()
+
+    def __repr__(self) -> str:
+        if self.kind == "categories":
+            return (
+                f"categories({list(self.values)})" if len(self.values) <= _SHOWN else f"{len(self.values):,} categories"
+            )
+        if len(self.inner_edges) <= _SHOWN:
+            return f"edges({list(self.inner_edges)})"
+        return f"{len(self.inner_edges) + 1:,} bins, edges {self.inner_edges[0]:.6g} to {self.inner_edges[-1]:.6g}"
 
     @property
     def slots(self) -> int:
