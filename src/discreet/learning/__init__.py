@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.learning.linear.logistic_regression import LogisticRegression
     from discreet.learning.linear.naive_bayes_classifier import NaiveBayes
     from discreet.learning.linear.ridge_regression import Ridge
+    from discreet.learning.linear.standard_scaler import StandardScaler
 
 _HOMES = {
     "AdditiveModel": "boosting.model",
@@ -30,6 +31,7 @@ _HOMES = {
     "LogisticRegression": "linear.logistic_regression",
     "NaiveBayes": "linear.naive_bayes_classifier",
     "Ridge": "linear.ridge_regression",
+    "StandardScaler": "linear.standard_scaler",
     "categories": "core.features",
     "edges": "core.features",
     "linear_bins": "core.features",
@@ -48,6 +50,7 @@ __all__ = [
     "LogisticRegression",
     "NaiveBayes",
     "Ridge",
+    "StandardScaler",
     "categories",
     "edges",
     "linear_bins",

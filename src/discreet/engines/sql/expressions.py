@@ -195,6 +195,8 @@ def factors(question: Pushdown) -> dict[SumSteps, str]:
 def factor(node: SumSteps, stored: Mapping[SumSteps, str], dialect: Dialect) -> str:
     """Steps less their centre: whole numbers, in the narrowest type that holds their products as well."""
     whole = stored.get(without_centre(node)) or stored_steps(without_centre(node), dialect)
+    if is_small(without_centre(node)) and is_small(SumProducts(node, node)):
+        return f"({whole} - {literal(node.centre, dialect)})" if node.centre else whole
     centred = f"({dialect.bigint.format(whole)} - {literal(node.centre, dialect)})"
     return (dialect.small_step if is_small(SumProducts(node, node)) else dialect.large_step).format(centred)
 

@@ -1,0 +1,134 @@
+"""Scaling of columns by private means and deviations, from one noisy sum or from moments that a session released.
+
+Definition
+    Each of p columns is read as the middle of its bin, scaled to [-1, 1]; a missing value is 0. The sum adds over rows
+    the constant, the p values and their p squares. Means and deviations follow from the noisy sums alone.
+
+Guarantee
+    A row moves the sum by at most sqrt(2 p + 1), which is the clip of a person, whatever number of rows the person has.
+    A fit is one Gaussian event. Proof: docs/proofs/learning/linear/scaler.md.
+
+Exactness
+    Values are whole numbers of 2^-10, squares of 2^-20, sums are integers. Means and deviations are floats made from
+    noisy sums: they are public.
+
+Not covered
+    Bounds of columns, which are declared. A deviation includes the width of a bin, so bins are best narrow.
+
+References
+    Dwork, Talwar, Thakurta and Zhang, Analyze Gauss, STOC 2014 (noise on products).
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.learning.core.features import DeclaredFeature
+from discreet.learning.core.lattice import ONE, Integers
+from discreet.learning.core.learner import Learner, PublicModel
+from discreet.learning.core.rows import Codes, EncodedRows
+from discreet.learning.core.sums import Contributions
+from discreet.learning.core.training import NoisySums, Schedule, planned_sum
+from discreet.learning.linear.least_squares import Floats, means_and_deviations
+from discreet.learning.linear.ridge import SCALE, design_of
+
+
+@dataclass(frozen=True)
+class ScaleModel(PublicModel):
+    """Means and deviations of columns.
+
+    Attributes:
+        means: Mean of each column.
+        deviations: Standard deviation of each column.
+    """
+
+    means: Floats
+    deviations: Floats
+
+    def scores(self, codes: Codes) -> Integers:
+        """None: it predicts nothing."""
+        return np.zeros((len(codes), 0), dtype=np.int64)
+
+    def to_json(self) -> dict[str, Any]:
+        """The model as plain data."""
+        return {"kind": "scale", "means": self.means.tolist(), "deviations": self.deviations.tolist()}
+
+
+@dataclass(frozen=True)
+class SquareSums:
+    """The constant, the value of each column, and its square."""
+
+    values: Integers
+    firsts: Integers
+    clip: int
+    has_distinct_places: bool = True
+
+    @property
+    def length(self) -> int:
+        """One place for the constant, and two for each column."""
+        return 1 + 2 * len(self.firsts)
+
+    def contributions(self, rows: EncodedRows) -> Contributions:
+        """What the row adds to each place."""
+        values = self.values[rows.codes.astype(np.int64) + self.firsts]
+        constant = np.full((len(rows), 1), ONE, dtype=np.int64)
+        found = np.hstack([constant, values * SCALE, values * values])
+        return Contributions(np.broadcast_to(np.arange(self.length), found.shape), found)
+
+
+@dataclass(frozen=True)
+class ScaleLearner(Learner):
+    """Means and deviations with all public parameters.
+
+    Attributes:
+        features: Columns in bins of equal width, by name.
+        rho: Privacy cost of the fit.
+        replace_one: Whether neighbouring datasets replace a person, rather than add or remove one.
+    """
+
+    features: Mapping[str, DeclaredFeature]
+    rho: Fraction
+    replace_one: bool = False
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """One sum."""
+        step = self._step()
+        return Schedule((planned_sum(step.clip, step.length, self.rho, replace_one=self.replace_one),))
+
+    def train(self, sums: NoisySums) -> ScaleModel:
+        """The model, from noisy sums alone."""
+        step, width = self._step(), len(self.features)
+        noisy = sums.sum(step) / ONE
+        scaled = means_and_deviations(float(noisy[0]), noisy[1 : 1 + width], noisy[1 + width :])
+        return scale_model(*scaled, *outer_bounds(self.features))
+
+    def _step(self) -> SquareSums:
+        design = design_of(self.features)
+        square = (2 * len(self.features) + 1) * ONE * ONE
+        return SquareSums(design.values, design.firsts, math.isqrt(square - 1) + 1)
+
+
+def scale_model(means: Floats, deviations: Floats, lows: Floats, highs: Floats) -> ScaleModel:
+    """Means and deviations in the units of the columns."""
+    half = (highs - lows) / 2
+    return ScaleModel(lows + half + half * means, half * deviations)
+
+
+def outer_bounds(features: Mapping[str, DeclaredFeature]) -> tuple[Floats, Floats]:
+    """The bounds of columns in bins of equal width."""
+    edges = [np.asarray(feature.inner_edges) for feature in features.values()]
+    lows = np.array([2 * each[0] - each[1] for each in edges])
+    highs = np.array([2 * each[-1] - each[-2] for each in edges])
+    return lows, highs
+
+
+def has_equal_bins(feature: DeclaredFeature) -> bool:
+    """Whether a feature has at least three bins, all of one width."""
+    widths = np.diff(np.asarray(feature.inner_edges))
+    return feature.is_ordered and len(widths) > 0 and bool(np.allclose(widths, widths[0], rtol=1e-6))

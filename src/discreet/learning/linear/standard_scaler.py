@@ -1,0 +1,186 @@
+"""Private scaling of columns, with the interface of scikit-learn, and from the moments that a session released."""
+
+from fractions import Fraction
+from importlib.util import find_spec
+from typing import Any, Self
+
+import numpy as np
+
+from discreet.errors import ParameterError, missing_extra, public_class, short_traceback
+from discreet.exact.numbers import Number
+from discreet.learning.core.account import BudgetAccount
+from discreet.learning.core.features import DeclaredFeature
+from discreet.learning.core.lattice import Integers
+from discreet.learning.estimator import Features, PrivateEstimator
+from discreet.learning.linear.least_squares import Floats, means_and_deviations
+from discreet.learning.linear.released_moments import read_moments
+from discreet.learning.linear.scaler import ScaleLearner, ScaleModel, has_equal_bins, scale_model
+from discreet.learning.tables import TableView, column_places, numbers, open_table
+
+if find_spec("sklearn") is None:
+    raise missing_extra("an estimator", "scikit-learn", "learning")
+
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+
+@public_class
+class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
+    """Scale columns to mean 0 and deviation 1, by a private mean and a private standard deviation of each.
+
+    Args:
+        features: Columns by name in bins of equal width, or one declaration for all columns.
+        size: Approximate number of people; not needed.
+        budget: Account that fits are charged to; clones share it.
+        epsilon: Epsilon of one fit. Default: the whole epsilon of the account's budget.
+        rho: The same as a rho of zero-concentrated privacy.
+        neighbours: Which two tables must be hard to tell apart: "add_remove" or "replace_one" a person.
+
+    Example:
+        >>> import discreet as dp
+        >>> people = dp.datasets.people(20_000).select(["hours_per_week"])
+        >>> scaler = dp.learning.StandardScaler(
+        ...     features={"hours_per_week": dp.learning.linear_bins(0, 100, 1_000)},
+        ...     budget=dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-6)),
+        ... )
+        >>> bool(abs(scaler.fit_transform(people).mean()) < 0.1)
+        True
+    """
+
+    model_: ScaleModel
+
+    def __init__(
+        self,
+        *,
+        features: Features | None = None,
+        size: int | None = None,
+        budget: BudgetAccount | None = None,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        neighbours: str = "add_remove",
+    ) -> None:
+        self.features = features
+        self.size = size
+        self.budget = budget
+        self.epsilon = epsilon
+        self.rho = rho
+        self.neighbours = neighbours
+
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:  # noqa: N803 - the name of scikit-learn
+        """Find private means and deviations; the cost is charged before a cell is read.
+
+        Args:
+            X: Table of rows: pandas, Polars, Arrow, numpy or lists.
+            y: Not used.
+            groups: Person of each row. Default: each row is a person.
+
+        Returns:
+            The scaler.
+        """
+        return super().fit(X, y, groups)
+
+    def learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> ScaleLearner:
+        """The algorithm with all its public parameters.
+
+        Args:
+            features: Declared features by column.
+            rho: Privacy cost of the training.
+            replace_one: Whether neighbours differ by a replaced person.
+
+        Returns:
+            The learner.
+
+        Raises:
+            ParameterError: If a feature has no bins of equal width.
+        """
+        if not all(map(has_equal_bins, features.values())):
+            raise ParameterError(
+                "scaling of a column without bins of equal width",
+                because="means and deviations are of numbers between two bounds",
+                instead='features={"age": dp.learning.linear_bins(17, 90, 1_000)}',
+            )
+        return ScaleLearner(features, rho, replace_one)
+
+    @classmethod
+    def model_from_json(cls, data: dict[str, Any]) -> ScaleModel:
+        """The model that `ScaleModel.to_json` wrote.
+
+        Args:
+            data: Plain data.
+
+        Returns:
+            The model.
+        """
+        means, deviations = (np.asarray(data[name], dtype=np.float64) for name in ("means", "deviations"))
+        if data["kind"] != "scale" or means.ndim != 1 or means.shape != deviations.shape:
+            raise ValueError("not a scale of columns")
+        return ScaleModel(means, deviations)
+
+    @classmethod
+    @short_traceback
+    def from_moments(cls, release: Any) -> Self:
+        """The scaler of the columns of released moments: post-processing, without a further cost.
+
+        Args:
+            release: Release of `table.moments(...)`.
+
+        Returns:
+            A fitted scaler.
+
+        Raises:
+            ParameterError: If the release is not of moments.
+
+        Example:
+            >>> import discreet as dp
+            >>> people = dp.datasets.people(20_000)
+            >>> query = dp.table("people").moments("income", bounds={"income": (0, 200_000)}, products="squares")
+            >>> budget = dp.Budget(epsilon=1, delta=1e-9)
+            >>> with dp.testing.protect(people, name="people", privacy_unit=dp.ROW, budget=budget) as session:
+            ...     release = session.release(query, epsilon=1)
+            >>> scaler = dp.learning.StandardScaler.from_moments(release)
+            >>> bool(abs(scaler.transform(people.select(["income"])).mean()) < 0.1)
+            True
+        """
+        moments = read_moments(release)
+        declared = {name: moments.feature(name) for name in moments.names}
+        matrix = moments.matrix
+        scaled = means_and_deviations(float(matrix[0, 0]), matrix[0, 1:], np.diag(matrix)[1:])
+        model = scale_model(*scaled, np.asarray(moments.lows), np.asarray(moments.highs))
+        return cls(features=declared).adopt(model, declared, moments.event, moments.guarantee)
+
+    def transform(self, X: Any) -> Floats:  # noqa: N803 - the name of scikit-learn
+        """The columns less their means, over their deviations; missing values stay missing.
+
+        Args:
+            X: Table of rows.
+
+        Returns:
+            One column for each feature.
+        """
+        check_is_fitted(self, "model_")
+        table = open_table(X)
+        places = column_places(table, list(self.features_), type(self).__name__, by_name=self.has_names)
+        columns = np.column_stack([numbers(table.column(place)) for place in places])
+        widths = np.where(self.model_.deviations > 0, self.model_.deviations, 1.0)
+        scaled: Floats = (columns - self.model_.means) / widths
+        return scaled
+
+    def _open_target(self, y: Any, table: TableView) -> Any:  # noqa: ARG002 - there is none
+        return np.zeros(table.rows)
+
+    def target_steps(self, target: Any) -> tuple[Integers, Any]:
+        """No target: every row counts.
+
+        Args:
+            target: Not used but for its length.
+
+        Returns:
+            Zeros, and that every row counts.
+        """
+        return np.zeros(len(target), dtype=np.int64), np.ones(len(target), dtype=np.bool_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.input_tags.string = tags.input_tags.categorical = False
+        return tags

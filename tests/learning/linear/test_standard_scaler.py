@@ -1,0 +1,59 @@
+"""The scaler as a transformer, and from moments that a session released."""
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+
+import discreet as dp
+from discreet.errors import BudgetError, ParameterError
+
+FEATURES = {"hours_per_week": dp.learning.linear_bins(0, 100, 1_000)}
+PEOPLE = dp.datasets.people(10_000)
+HOURS = PEOPLE.select(["hours_per_week"])
+
+
+def account(epsilon=1):
+    return dp.learning.BudgetAccount(dp.Budget(epsilon=epsilon, delta=1e-6))
+
+
+def test_a_scaled_column_has_mean_zero_and_deviation_one():
+    scaled = dp.learning.StandardScaler(features=FEATURES, budget=account()).fit_transform(HOURS)
+    assert abs(scaled.mean()) < 0.1
+    assert abs(scaled.std() - 1) < 0.1
+
+
+def test_a_fit_is_charged_once_and_is_saved_without_rows(tmp_path):
+    scaler = dp.learning.StandardScaler(features=FEATURES, budget=account()).fit(HOURS)
+    scaler.save(tmp_path / "scaler.json")
+    assert np.array_equal(dp.learning.load(tmp_path / "scaler.json").transform(HOURS), scaler.transform(HOURS))
+    with pytest.raises(BudgetError):
+        scaler.fit(HOURS)
+
+
+def test_columns_without_equal_bins_are_refused_before_a_charge():
+    spent = account()
+    with pytest.raises(ParameterError):
+        dp.learning.StandardScaler(features={"hours_per_week": dp.learning.log_bins(0, 100)}, budget=spent).fit(HOURS)
+    assert spent.fits == 0
+
+
+def test_a_pipeline_scales_then_fits_and_both_are_charged():
+    shared = account(2)
+    pipeline = make_pipeline(
+        dp.learning.StandardScaler(features=FEATURES, budget=shared, epsilon=0.5),
+        dp.learning.Ridge(
+            features=dp.learning.linear_bins(-4, 4), target_bounds=(0, 200_000), budget=shared, epsilon=0.5
+        ),
+    )
+    pipeline.fit(HOURS, PEOPLE["income"])
+    assert shared.fits == 2
+
+
+def test_moments_that_were_released_scale_their_columns():
+    query = dp.table("people").moments("hours_per_week", bounds={"hours_per_week": (0, 100)}, products="squares")
+    budget = dp.Budget(epsilon=3, delta=1e-9)
+    with dp.testing.protect(PEOPLE, name="people", privacy_unit=dp.ROW, budget=budget) as session:
+        scaler = dp.learning.StandardScaler.from_moments(session.release(query, epsilon=1))
+    scaled = scaler.transform(HOURS)
+    assert abs(scaled.mean()) < 0.01
+    assert abs(scaled.std() - 1) < 0.01
