@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from discreet.learning.boosting.shapes import shape_plot
     from discreet.learning.core.account import BudgetAccount
     from discreet.learning.core.features import DeclaredFeature, categories, edges, linear_bins, log_bins
+    from discreet.learning.evaluation.evaluate import cross_validate, evaluate
+    from discreet.learning.evaluation.search import search
     from discreet.learning.linear.logistic_regression import LogisticRegression
     from discreet.learning.linear.naive_bayes_classifier import NaiveBayes
     from discreet.learning.linear.ridge_regression import Ridge
@@ -33,11 +35,14 @@ _HOMES = {
     "Ridge": "linear.ridge_regression",
     "StandardScaler": "linear.standard_scaler",
     "categories": "core.features",
+    "cross_validate": "evaluation.evaluate",
     "edges": "core.features",
+    "evaluate": "evaluation.evaluate",
     "linear_bins": "core.features",
     "load": "artefacts",
     "log_bins": "core.features",
     "shape_plot": "boosting.shapes",
+    "search": "evaluation.search",
 }
 _MODULES = ("testing",)
 
@@ -52,10 +57,13 @@ __all__ = [
     "Ridge",
     "StandardScaler",
     "categories",
+    "cross_validate",
     "edges",
+    "evaluate",
     "linear_bins",
     "load",
     "log_bins",
+    "search",
     "shape_plot",
     "testing",
 ]

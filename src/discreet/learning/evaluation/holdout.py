@@ -1,0 +1,130 @@
+"""Disjoint parts of people by a keyed hash, and what a training on one part and a score on another cost together.
+
+Definition
+    Each person has a number of 64 bits: the keyed hash of the person's name, or for rows without names the next number
+    of a stream expanded from the key. A part is a range of numbers. The key is drawn at random, before data is read.
+
+Guarantee
+    All rows of a person are in one part, and the parts of other people do not depend on this person. Where people are
+    added or removed, a model of one part and a score of it on another part cost together the larger of both; where one
+    is replaced, their sum. Cross-validation with K folds costs K - 1 fits and one score for an added or removed person,
+    and at most K of both for a replaced one. Proof: docs/proofs/learning/evaluation/holdout.md.
+
+Exactness
+    Numbers are compared as integers. The hash is BLAKE2b with a key of 256 bits, or SHAKE-256, in the place of a random
+    function: the proof is for a random function.
+
+Not covered
+    A key that is used again for rows without names after rows were added or dropped: their parts may change. Name
+    people by `groups` where one key serves several tables.
+
+References
+    McSherry, Privacy Integrated Queries, SIGMOD 2009, Theorem 4 (parallel composition).
+    van Erven and Harremoes, Renyi Divergence and Kullback-Leibler Divergence, 2014, Theorem 13 (quasi-convexity).
+"""
+
+import hashlib
+import secrets
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import events
+from discreet.accounting.prices import total
+from discreet.learning.core.lattice import Integers
+from discreet.learning.core.rows import Codes, EncodedRows, group_people, split_people
+from discreet.learning.tables import person_numbers, texts
+
+Numbers = NDArray[np.uint64]
+_RANGE = 1 << 64
+
+
+@dataclass(frozen=True)
+class KeyedSplit:
+    """A division of people into parts by a keyed hash.
+
+    Attributes:
+        key: 32 random bytes; secret, and drawn once.
+    """
+
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+    def numbers(self, groups: Any, rows: int) -> Numbers:
+        """The number of the person of each row; each row is a person where there are no groups."""
+        if groups is None:
+            stream = hashlib.shake_256(self.key).digest(8 * rows)
+            return np.frombuffer(stream, dtype="<u8").astype(np.uint64)
+        names = texts(groups).dictionary_encode()
+        hashes = [self._hash(name) for name in names.dictionary.to_pylist()] + [0]
+        places = names.indices.fill_null(len(hashes) - 1).to_numpy(zero_copy_only=False)
+        found: Numbers = np.asarray(hashes, dtype=np.uint64)[places]
+        return found
+
+    def _hash(self, name: str) -> int:
+        return int.from_bytes(hashlib.blake2b(name.encode(), key=self.key, digest_size=8).digest(), "little")
+
+
+def fold_numbers(numbers: Numbers, folds: int) -> Integers:
+    """The fold of each number: one of `folds` ranges of equal length."""
+    found: Integers = ((numbers >> np.uint64(32)) * np.uint64(folds) >> np.uint64(32)).astype(np.int64)
+    return found
+
+
+def is_below(numbers: Numbers, share: Fraction) -> NDArray[np.bool_]:
+    """Whether a number is in the lowest range, which holds about this share of people."""
+    found: NDArray[np.bool_] = numbers <= np.uint64(max(0, int(share * _RANGE) - 1))
+    return found
+
+
+@dataclass(frozen=True)
+class RowsOfPeople:
+    """Rows as codes, whose people are known: what parts are taken from.
+
+    Attributes:
+        codes: The slot of each feature.
+        target: The class number of a row, or its target in steps.
+        person: The person of each row, or None where each row is a person.
+        numbers: The number of the person of each row.
+    """
+
+    codes: Codes
+    target: Integers
+    person: Integers | None
+    numbers: Numbers
+
+    def part(self, mask: NDArray[np.bool_]) -> list[EncodedRows]:
+        """The rows of some people, in blocks."""
+        person = None if self.person is None else self.person[mask]
+        return split_people(group_people(self.codes[mask], self.target[mask], person))
+
+
+def gather(codes: Codes, target: Integers, counts: NDArray[np.bool_], groups: Any, split: KeyedSplit) -> RowsOfPeople:
+    """Rows that count and have a person, with the numbers of their people."""
+    numbers = split.numbers(groups, len(codes))
+    person = None if groups is None else person_numbers(groups)
+    counts = counts if person is None else counts & (person >= 0)
+    return RowsOfPeople(codes[counts], target[counts], None if person is None else person[counts], numbers[counts])
+
+
+def parallel_event(fit: events.Event, score: events.Event, *, replace_one: bool) -> events.Event:
+    """The event of a model of one part and its score on another: the larger of both for people added or removed.
+
+    Events whose costs cannot be compared by one number are composed, which costs at least as much.
+    """
+    if replace_one or not (_is_concentrated(fit) and _is_concentrated(score)):
+        return events.compose([fit, score])
+    return events.ConcentratedEvent(max(total(fit).rho, total(score).rho))
+
+
+def folds_event(fit: events.Event, score: events.Event, folds: int, *, replace_one: bool) -> events.Event:
+    """The event of cross-validation: a person is in all training parts but one, and in one test part."""
+    fits, scores = (folds, folds) if replace_one else (folds - 1, 1)
+    return events.compose([events.RepeatedEvent(fit, fits), events.RepeatedEvent(score, scores)])
+
+
+def _is_concentrated(event: events.Event) -> bool:
+    kinds = events.DiscreteGaussianEvent | events.ConcentratedEvent
+    return all(isinstance(leaf, kinds) for leaf, _ in events.leaves(event))

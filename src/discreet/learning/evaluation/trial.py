@@ -1,0 +1,232 @@
+"""One trial of an estimator: a fit on some people and its noisy score on others, planned from public facts.
+
+The steps of a fit are those of `PrivateEstimator`: its checks, its account, its sums; variants without noise stay so.
+"""
+# ruff: noqa: SLF001 - a trial takes the steps of a fit one by one, so that parts of people go where they belong
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet import events
+from discreet.catalog.privacy_unit import ROW, Unit, unit_of
+from discreet.errors import ParameterError
+from discreet.exact.numbers import Number, positive, shown, whole
+from discreet.learning.core.account import BudgetAccount
+from discreet.learning.core.features import DeclaredFeature
+from discreet.learning.core.lattice import ONE
+from discreet.learning.core.learner import Learner, PublicModel
+from discreet.learning.core.rows import EncodedRows
+from discreet.learning.core.training import PeopleInMemory, Schedule, planned_sum
+from discreet.learning.estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from discreet.learning.evaluation.figures import ErrorTable, ScoreTable, score_table
+from discreet.learning.evaluation.holdout import KeyedSplit, RowsOfPeople, gather
+from discreet.learning.evaluation.scores import (
+    DEFAULT_BINS,
+    MOST_ROWS,
+    UNIT,
+    ErrorStep,
+    ScoreStep,
+    clip_of,
+    columns_of,
+    score_edges,
+)
+from discreet.learning.tables import TableView, column_places, encode_table, of_length, open_cells, open_table
+from discreet.planner.budget.allocation import Spending
+
+MOST_BINS = 1024
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How models are scored; public.
+
+    Attributes:
+        bins: Number of bins of scores, even.
+        rows: Number of rows of a person that count whole.
+        largest_error: Errors of a regression beyond this share of the width of the bounds count as that.
+        confidence: Probability that an interval covers its figure.
+    """
+
+    bins: int = DEFAULT_BINS
+    rows: int = 1
+    largest_error: Fraction = Fraction(1, 4)
+    confidence: float = 0.95
+
+    def schedule(self, estimator: PrivateEstimator, rho: Fraction, *, replace_one: bool) -> Schedule:
+        """The one noisy sum of a score."""
+        if isinstance(estimator, PrivateClassifier):
+            columns = columns_of(len(estimator.declared_classes()))
+            clip, length = clip_of(self.rows, columns), columns * 2 * self.bins
+        else:
+            clip, length = clip_of(self.rows, 2), 2
+        return Schedule((planned_sum(clip, length, rho, replace_one=replace_one),))
+
+    def table(
+        self, estimator: PrivateEstimator, model: PublicModel, blocks: Sequence[EncodedRows], schedule: Schedule
+    ) -> ScoreTable | ErrorTable:
+        """The noisy table of a model on some people."""
+        sums, sigma = estimator._sums(PeopleInMemory(blocks), schedule), schedule.sums[0].noise.sigma
+        if isinstance(estimator, PrivateClassifier):
+            edges = score_edges(self.bins)
+            step = ScoreStep(model, len(estimator.declared_classes()), edges, self.rows)
+            return score_table(sums.sum(step), edges, sigma, self.confidence)
+        low, high = _regressor(estimator).declared_bounds()
+        largest = max(1, int(self.largest_error * 2 * ONE))
+        count, squares = sums.sum(ErrorStep(model, largest, self.rows)).tolist()
+        unit = (high - low) * largest / (2 * ONE)
+        return ErrorTable(count / UNIT, squares / UNIT, unit, sigma / UNIT, self.confidence)
+
+
+def scoring(bins: object, rows: object, largest_error: Number, confidence: Number) -> Scoring:
+    """The settings of a score, checked.
+
+    Raises:
+        ParameterError: If one is outside its range.
+    """
+    number, most, share = whole(bins, "bins"), whole(rows, "rows"), positive(largest_error, "largest_error")
+    inside = positive(confidence, "confidence")
+    if number % 2 or number > MOST_BINS:
+        raise ParameterError(
+            f"bins={number}", because=f"bins are an even number, up to {MOST_BINS:,}", instead=f"bins={DEFAULT_BINS}"
+        )
+    if most > MOST_ROWS:
+        raise ParameterError(f"rows={most}", because=f"a clip allows up to {MOST_ROWS:,} rows", instead="rows=10")
+    if share > 1 or inside >= 1:
+        name = "largest_error" if share > 1 else "confidence"
+        raise ParameterError(
+            f"{name} above its range",
+            because="it is a share of the width of the bounds" if share > 1 else "it is a probability below 1",
+            instead="largest_error=0.25" if share > 1 else "confidence=0.95",
+        )
+    return Scoring(number, most, share, float(inside))
+
+
+@dataclass(frozen=True)
+class OpenRows:
+    """A table with targets and people whose shape is known, and of which no cell was read."""
+
+    table: TableView
+    target: Any
+    people: Any
+
+    def read(
+        self, estimator: PrivateEstimator, features: dict[str, DeclaredFeature], split: KeyedSplit
+    ) -> RowsOfPeople:
+        """The rows as codes, with the numbers of their people: cells are read here, after the charge."""
+        places = column_places(self.table, list(features), type(estimator).__name__, by_name=estimator.has_names)
+        codes = encode_table(self.table, places, list(features.values()))
+        steps, counts = estimator.target_steps(self.target)
+        return gather(codes, steps, counts, self.people, split)
+
+
+def open_rows(estimator: PrivateEstimator, table: Any, target: Any, groups: Any) -> OpenRows:
+    """The shape of what a trial reads."""
+    view = open_table(table)
+    people = None if groups is None else of_length(open_cells(groups, "groups"), view, "groups")
+    return OpenRows(view, estimator._open_target(target, view), people)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An estimator with all that one fit and one score of it need; public.
+
+    Attributes:
+        estimator: The estimator, not fitted.
+        features: Declared features by column.
+        learner: The algorithm.
+        scoring: How it is scored.
+        score_schedule: The noisy sum of its score.
+    """
+
+    estimator: PrivateEstimator
+    features: dict[str, DeclaredFeature]
+    learner: Learner
+    scoring: Scoring
+    score_schedule: Schedule
+
+    @property
+    def fit_event(self) -> events.Event:
+        """The event of the fit."""
+        return self.learner.schedule.event
+
+    @property
+    def score_event(self) -> events.Event:
+        """The event of the score."""
+        return self.score_schedule.event
+
+    def train(self, blocks: Sequence[EncodedRows]) -> PublicModel:
+        """A model of some people."""
+        return self.estimator._train(self.learner, blocks)
+
+    def score(self, model: PublicModel, blocks: Sequence[EncodedRows]) -> ScoreTable | ErrorTable:
+        """The noisy table of a model on other people."""
+        return self.scoring.table(self.estimator, model, blocks, self.score_schedule)
+
+
+def trial(estimator: PrivateEstimator, rows: OpenRows, how: Scoring, rhos: tuple[Fraction, Fraction]) -> Trial:
+    """A trial whose fit and score cost these rhos."""
+    features = estimator._table_features(rows.table)
+    replace_one = estimator.neighbours == "replace_one"
+    learner = estimator.learner(features, rhos[0], replace_one=replace_one)
+    return Trial(estimator, features, learner, how, how.schedule(estimator, rhos[1], replace_one=replace_one))
+
+
+def prepare(model: object, budget: BudgetAccount | None, epsilon: Number | None, **changes: object) -> PrivateEstimator:
+    """The same estimator, not fitted, with the account and the epsilon of an evaluation.
+
+    Raises:
+        ParameterError: If it is not an estimator of discreet.learning.
+    """
+    if not isinstance(model, PrivateClassifier | PrivateRegressor):
+        raise ParameterError(
+            f"an evaluation of a {type(model).__name__}",
+            because="only classifiers and regressors of discreet.learning give scores as integers",
+            instead='model = dp.learning.GradientBoostingClassifier(features={"age": dp.learning.linear_bins(17, 90)})',
+        )
+    parameters = model.get_params(deep=False) | changes
+    if budget is not None:
+        parameters["budget"] = budget
+    if epsilon is not None:
+        parameters |= {"epsilon": epsilon, "rho": None}
+    found: PrivateEstimator = type(model)(**parameters)
+    return found
+
+
+def spending_of(estimator: PrivateEstimator) -> Spending:
+    """What an evaluation costs together."""
+    return estimator._spending()
+
+
+def charge(estimator: PrivateEstimator, event: events.Event) -> None:
+    """Charge an evaluation to its account, before a cell is read."""
+    estimator._charge(event)
+
+
+def is_private(estimator: PrivateEstimator) -> bool:
+    """Whether it has noise; variants for tests have none."""
+    return estimator._is_private
+
+
+def unit_of_rows(estimator: PrivateEstimator, rows: OpenRows) -> Unit:
+    """The privacy unit of an evaluation."""
+    return unit_of(ROW if rows.people is None else "person", estimator.neighbours)  # type: ignore[arg-type]
+
+
+def share_of(value: Number, name: str) -> Fraction:
+    """A share between 0 and 1.
+
+    Raises:
+        ParameterError: If it is not.
+    """
+    share = positive(value, name)
+    if share >= 1:
+        raise ParameterError(f"{name}={shown(share)}", because="it is a share below 1", instead=f"{name}=0.2")
+    return share
+
+
+def _regressor(estimator: PrivateEstimator) -> PrivateRegressor:
+    if not isinstance(estimator, PrivateRegressor):
+        raise TypeError("a score of an estimator that is neither classifier nor regressor")
+    return estimator
