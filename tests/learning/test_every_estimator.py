@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import discreet as dp
-from discreet.learning.estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from discreet.learning.estimator import PrivateClassifier, PrivateRegressor
 from learning.checks import unexpected
 
 FEATURES = {"age": dp.learning.linear_bins(0, 100, 8), "ward": dp.learning.categories(["a", "b"])}
@@ -18,7 +18,7 @@ SECRET = 73.5193
 EVERY = [
     kind
     for kind in (getattr(dp.learning, name) for name in dp.learning.__all__)
-    if inspect.isclass(kind) and issubclass(kind, PrivateEstimator)
+    if inspect.isclass(kind) and issubclass(kind, PrivateClassifier | PrivateRegressor)
 ]
 every_estimator = pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.__name__)
 

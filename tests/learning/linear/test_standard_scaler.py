@@ -6,6 +6,7 @@ from sklearn.pipeline import make_pipeline
 
 import discreet as dp
 from discreet.errors import BudgetError, ParameterError
+from learning.checks import unexpected
 
 FEATURES = {"hours_per_week": dp.learning.linear_bins(0, 100, 1_000)}
 PEOPLE = dp.datasets.people(10_000)
@@ -14,6 +15,10 @@ HOURS = PEOPLE.select(["hours_per_week"])
 
 def account(epsilon=1):
     return dp.learning.BudgetAccount(dp.Budget(epsilon=epsilon, delta=1e-6))
+
+
+def test_the_checks_of_scikit_learn_pass():
+    assert unexpected(dp.learning.StandardScaler()) == []
 
 
 def test_a_scaled_column_has_mean_zero_and_deviation_one():

@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class ClassCounts:
+class ClassSlotCounts:
     """Counts rows by class, and by class and slot of each feature."""
 
     firsts: Integers
@@ -93,10 +93,10 @@ class NaiveBayesLearner(Learner):
         weights = log_weights(self.features, counts, planned.noise.sigma / ONE, self.smoothing)
         return LinearModel(self.features, steps_of(weights))
 
-    def _step(self) -> ClassCounts:
+    def _step(self) -> ClassSlotCounts:
         square = (len(self.features) + 1) * ONE * ONE
         clip = math.isqrt(square - 1) + 1
-        return ClassCounts(first_slots(self.features), slot_count(self.features), self.classes, clip)
+        return ClassSlotCounts(first_slots(self.features), slot_count(self.features), self.classes, clip)
 
 
 def log_weights(

@@ -182,5 +182,4 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
-        tags.input_tags.string = tags.input_tags.categorical = False
         return tags
