@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import discreet as dp
 from discreet.errors import FAILURE, TableShapeError
+from discreet.learning.tables import encode_table
 from learning.tiny import SlotClassifier, SlotRegressor
 
 FEATURES = {"age": dp.learning.linear_bins(0, 100, 8), "ward": dp.learning.categories(["a", "b"])}
@@ -176,6 +178,19 @@ def test_a_failure_after_the_charge_is_one_constant_sentence(monkeypatch):
     assert str(caught.value) == FAILURE
     assert caught.value.__context__ is None
     assert model.budget.fits == 1
+
+
+def test_a_warning_after_the_charge_is_not_shown(monkeypatch, recwarn):
+    x, y = table(50)
+
+    def warn(*given):
+        warnings.warn(f"a cell is {SECRET}", stacklevel=1)
+        _ = np.float64(1) / np.float64(0)
+        return encode_table(*given)
+
+    monkeypatch.setattr("discreet.learning.estimator.encode_table", warn)
+    classifier().fit(x, y)
+    assert not recwarn.list
 
 
 def test_odd_cells_do_not_raise():

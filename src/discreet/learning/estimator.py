@@ -9,7 +9,7 @@ them public rows, or release scores of private rows by `dp.learning.evaluation`.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from importlib.util import find_spec
 from typing import Any, ClassVar, Self
@@ -22,7 +22,7 @@ from discreet.catalog.privacy_unit import ROW, unit_of
 from discreet.errors import Failure, ParameterError, TableShapeError, missing_extra, public_class
 from discreet.exact.numbers import Number, whole
 from discreet.learning import artefacts
-from discreet.learning.core.account import BudgetAccount
+from discreet.learning.core.account import BudgetAccount, account_of
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.lattice import ONE, Integers
 from discreet.learning.core.learner import Learner, PublicModel
@@ -157,12 +157,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         learner = self.learner(features, spent.amount, replace_one=self.neighbours == "replace_one")
         event = learner.schedule.event
         self._charge(event)
-        try:
-            model = self._train(learner, self._blocks(table, features, target, people))
-        except Exception:
-            if self._is_private:
-                raise Failure from None
-            raise
+        model = self._guard(lambda: self._train(learner, self._blocks(table, features, target, people)))
         return self.adopt(model, features, event, str(Guarantee(spent.epsilon, spent.delta, unit, "this fit")))
 
     def adopt(
@@ -221,7 +216,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _spending(self) -> Spending:
         """What one fit costs, from the budget of the account."""
-        budget = _account(self.budget, type(self).__name__).budget
+        budget = account_of(self.budget, type(self).__name__).budget
         if not budget.conversion_delta:
             raise ParameterError(
                 "a fit under a pure privacy budget",
@@ -232,7 +227,18 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return spending(budget, epsilon=epsilon, rho=self.rho, mechanism="gaussian")
 
     def _charge(self, event: events.Event) -> None:
-        _account(self.budget, type(self).__name__).charge(event)
+        account_of(self.budget, type(self).__name__).charge(event)
+
+    def _guard(self, work: Callable[[], PublicModel]) -> PublicModel:
+        """Work after the charge: neither an error nor a warning says anything of a cell."""
+        if not self._is_private:
+            return work()
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                return work()
+        except Exception:  # noqa: BLE001 - the text of any error may quote a cell
+            raise Failure from None
 
     def _train(self, learner: Learner, blocks: Sequence[EncodedRows]) -> PublicModel:
         return learner.train(self._sums(PeopleInMemory(blocks), learner.schedule))
@@ -476,16 +482,6 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         inside = np.clip(np.where(counts, found, low), low, high)
         shares = (inside - (low / 2 + high / 2)) / (high / 2 - low / 2)
         return np.clip(np.floor(shares * ONE + 0.5), -ONE, ONE).astype(np.int64), counts
-
-
-def _account(budget: object, name: str) -> BudgetAccount:
-    if not isinstance(budget, BudgetAccount):
-        raise ParameterError(
-            f"{name} with budget={budget!r}" if budget is not None else f"{name} without budget",
-            because="a fit is charged to an account that all clones share",
-            instead="budget=dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))",
-        )
-    return budget
 
 
 def _undeclared(what: str) -> ParameterError:

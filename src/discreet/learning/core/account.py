@@ -99,3 +99,18 @@ class BudgetAccount:
             because="each copy could spend the whole budget",
             instead="n_jobs=1, or session.release, whose ledger all processes share",
         )
+
+
+def account_of(budget: object, name: str) -> BudgetAccount:
+    """The account that an estimator was given as its `budget`.
+
+    Raises:
+        ParameterError: If it is not an account.
+    """
+    if not isinstance(budget, BudgetAccount):
+        raise ParameterError(
+            f"{name} with budget={budget!r}" if budget is not None else f"{name} without budget",
+            because="a fit is charged to an account that all clones share",
+            instead="budget=dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))",
+        )
+    return budget
