@@ -1,4 +1,7 @@
-"""Features of the Adult census data, as the documentation of the UCI repository declares them; no cell was read."""
+"""Features of the Adult census data: the categories of the UCI documentation, and round bounds of numbers.
+
+The documentation has no bounds; these are round numbers that hold the published range of each column.
+"""
 
 import discreet as dp
 

@@ -51,21 +51,49 @@ class AdditiveModel(PublicModel):
     def empty(
         cls, features: Mapping[str, DeclaredFeature], interactions: Sequence[tuple[str, str]], objective: Objective
     ) -> Self:
-        """The model before the first tree."""
+        """The model before the first tree.
+
+        Args:
+            features: The declared features, in the order of their columns.
+            interactions: Pairs of features that have a table of their own.
+            objective: The loss.
+
+        Returns:
+            The model, with tables of zeros.
+
+        Raises:
+            ParameterError: If an interaction is not a pair of two declared features.
+        """
         terms = terms_of(features, interactions)
         tables = tuple(np.zeros((term.size, objective.outputs), dtype=np.int64) for term in terms)
         weights = tuple(np.zeros(term.size, dtype=np.int64) for term in terms)
         return cls(dict(features), tuple(map(_pair, interactions)), objective, terms, tables, weights)
 
     def scores(self, codes: Codes) -> Integers:
-        """Scores in steps: one column for two classes or a number, one for each class else."""
+        """Scores of rows in steps of 2^-20.
+
+        Args:
+            codes: The slot of each feature, one row for each row.
+
+        Returns:
+            One column for two classes or a number, else one for each class.
+        """
         found = np.zeros((len(codes), self.objective.outputs), dtype=np.int64)
         for term, table in zip(self.terms, self.tables, strict=True):
             found += table[term.places(codes)]
         return found
 
     def grow(self, number: int, table: Integers, weight: Integers) -> Self:
-        """The model with one tree more, of the term with this number."""
+        """The model with one tree more.
+
+        Args:
+            number: The number of the tree's term.
+            table: What the tree adds to the term's table.
+            weight: The noisy weight of each place.
+
+        Returns:
+            The model.
+        """
         tables, weights = list(self.tables), list(self.weights)
         tables[number], weights[number] = tables[number] + table, weights[number] + weight
         return replace(self, tables=tuple(tables), weights=tuple(weights))
@@ -132,7 +160,11 @@ class AdditiveModel(PublicModel):
         return all_names.index(names)
 
     def to_json(self) -> dict[str, Any]:
-        """The model as plain data."""
+        """The model as plain data.
+
+        Returns:
+            What `from_json` reads.
+        """
         return {
             "kind": KIND,
             "features": {name: feature.to_json() for name, feature in self.features.items()},
