@@ -1,0 +1,143 @@
+"""Known faults of private training stacks, each as a test: three that were found in the field, and the twelve that
+jax_privacy lists. Those that need a network are skipped where torch is not installed.
+"""
+
+import os
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import discreet as dp
+from discreet.errors import ParameterError
+from discreet.learning.core.rows import EncodedRows
+from discreet.learning.sgd import sampled_sums
+from discreet.learning.sgd.sampled_sums import ExactSampledSums, poisson_sample
+from discreet.learning.sgd.vectors import CLIP, clip_vectors, lattice_steps
+from learning.sgd.plain import CodeRule, NoiselessSums, rows_of, schedule, sums
+
+
+def mean(people, plan=None):
+    return sums([rows_of(people)], plan or schedule(), ExactSampledSums).mean_gradient(CodeRule())
+
+
+def test_fault_the_normaliser_does_not_depend_on_the_number_of_people():
+    assert mean(2000)[0] == 2 * mean(1000)[0] == 10 * mean(200)[0]
+
+
+def test_fault_the_sampler_has_no_weights():
+    """Everyone has one rate: over 2,000 samples each of 20 people stays within six deviations."""
+    counts = np.bincount(np.concatenate([poisson_sample(20, Fraction(1, 4)) for _ in range(2000)]), minlength=20)
+    assert (abs(counts - 500) < 6 * (2000 * 0.25 * 0.75) ** 0.5).all()
+
+
+def test_fault_the_accountant_and_the_sampler_read_one_rate_and_one_noise(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(sampled_sums, "poisson_sample", lambda _, rate: drawn.append(rate) or np.arange(0))
+    plan = replace(schedule(), rate=Fraction(3, 17))
+    sums([rows_of(5)], plan).mean_gradient(CodeRule())
+    assert drawn == [plan.event.event.rate] == [Fraction(3, 17)]
+    assert plan.event.event.variance == Fraction(plan.noise.sigma) ** 2
+
+
+def test_pitfall_1_batch_size_division_is_by_the_public_expectation():
+    plan = schedule()
+    assert plan.expected_people == 100
+    assert mean(1)[0] == pytest.approx(1 / 100)
+
+
+def test_pitfall_2_sensitivity_is_that_of_the_vector_which_gets_the_noise():
+    plan = schedule()
+    exact = sums([rows_of(1, code=60_000)], plan, ExactSampledSums)._sum(CodeRule())
+    assert int(exact @ exact) == CLIP**2 == plan.noise.squared_sensitivity
+
+
+def test_pitfall_3_the_sampling_is_poisson_and_fresh_in_every_step():
+    """Sizes of samples vary as those of a binomial; 400 samples of a fixed size would have no variance."""
+    sizes = np.array([len(poisson_sample(400, Fraction(1, 4))) for _ in range(400)])
+    assert 75 / 2 < sizes.var() < 75 * 2  # beyond six deviations: false alarms below 10^-8
+    first, second = (poisson_sample(1000, Fraction(1, 2)).tolist() for _ in range(2))
+    assert first != second
+
+
+def test_pitfall_4_metadata_is_declared_and_a_schedule_exists_before_rows():
+    assert schedule().event == schedule().event
+    assert not any(isinstance(value, EncodedRows) for value in vars(schedule()).values())
+
+
+def test_pitfall_5_neighbours_that_replace_a_person_are_refused():
+    with pytest.raises(ParameterError, match="replace_one"):
+        schedule(replace_one=True)
+
+
+def test_pitfall_6_an_empty_batch_is_a_step_with_noise():
+    training = sums([rows_of(0)])
+    assert training.mean_gradient(CodeRule()).any()
+    assert training.left == schedule().steps - 1
+
+
+def test_pitfall_7_accumulation_clips_a_person_once_and_adds_noise_once(monkeypatch):
+    plan, draws = schedule(rate=Fraction(1)), []
+    original = type(plan.noise).draw
+    monkeypatch.setattr(type(plan.noise), "draw", lambda noise, count: draws.append(count) or original(noise, count))
+    training = sums([rows_of(50, rows_each=4), rows_of(9)], plan, rows_at_once=3)
+    training.mean_gradient(CodeRule())
+    assert draws == [4]
+    exact = sums([rows_of(50, rows_each=4)], plan, ExactSampledSums, rows_at_once=3)._sum(CodeRule())
+    assert exact[0] == 50 * CLIP
+
+
+def test_pitfall_8_the_vector_of_a_person_does_not_depend_on_other_people():
+    mine = rows_of(1, code=7, target=2)
+    alone = sums([mine], kind=ExactSampledSums)._sum(CodeRule(factor=0.01))
+    others = rows_of(40, code=9, target=1)
+    together = EncodedRows(np.vstack([mine.codes, others.codes]), np.append(mine.target, others.target))
+    difference = sums([together], kind=ExactSampledSums)._sum(CodeRule(factor=0.01)) - sums(
+        [others], kind=ExactSampledSums
+    )._sum(CodeRule(factor=0.01))
+    assert (difference == alone).all()
+
+
+def test_pitfall_9_no_auxiliary_output_leaves_a_step():
+    training = sums([rows_of(5)])
+    found = training.mean_gradient(CodeRule())
+    assert found.shape == (4,)
+    assert {name for name in dir(training) if not name.startswith("_")} == {"left", "mean_gradient"}
+
+
+def test_pitfall_10_samples_and_noise_come_from_the_operating_system():
+    """A state of numpy's or Python's generators that is set again does not repeat a sample or noise."""
+    found = []
+    for _ in range(2):
+        np.random.seed(1)  # noqa: NPY002 - the fault that is looked for
+        random.seed(1)
+        found.append((poisson_sample(500, Fraction(1, 2)).tolist(), schedule().noise.draw(4)))
+    assert found[0][0] != found[1][0]
+    assert found[0][1] != found[1][1]
+    assert os.urandom(8) != os.urandom(8)
+
+
+def test_pitfall_11_floats_end_before_people_are_added():
+    """Large and small gradients in any order give one sum, which sums of floats do not."""
+    values = np.array([[1e8], [1.0], [-1e8], [1e-6]], dtype=np.float32)
+    steps = lattice_steps(values, 1e8)
+    assert steps.dtype == np.int64
+    assert (steps.sum(axis=0) == steps[::-1].sum(axis=0)).all()
+    assert sums([rows_of(3)])._sum(CodeRule()).dtype == np.int64
+
+
+def test_pitfall_12_finite_precision_never_lengthens_a_vector():
+    """A norm that floats round down to the clip is found in integers."""
+    barely = np.array([[CLIP - 1, 1449]])  # squares add up to clip^2 + 1,450
+    assert int(barely[0] @ barely[0]) > CLIP**2
+    found = clip_vectors(barely)[0]
+    assert int(found @ found) <= CLIP**2
+
+
+def test_noise_is_the_only_difference_between_samples_with_and_without_it():
+    plan = schedule(rate=Fraction(1))
+    exact = sums([rows_of(30)], plan, NoiselessSums)._sum(CodeRule())
+    assert exact.tolist() == [30 * CLIP, 0, 0, 0]
+    assert isinstance(plan.event, dp.events.RepeatedEvent)
