@@ -5,7 +5,7 @@ account; only then are cells read. Errors before the charge are exact, errors af
 without a declared class, with a target that is not a number, or without a person contribute nothing.
 
 `score` and other functions of scikit-learn compute on the rows they are given, without noise and without a charge: give
-them public rows, or release scores of private rows by `dp.learning.evaluation`.
+them public rows, or release scores of private rows by `dp.learning.evaluate`.
 """
 
 import warnings

@@ -78,7 +78,7 @@ class BudgetAccount:
             raise BudgetError(
                 "a fit that does not fit the account",
                 because=f"{self._fits:,} charges before it have used the budget",
-                instead="dp.learning.search(model, candidates, epsilon=1), which is charged once for all its fits",
+                instead="dp.learning.search(model, candidates, X, y, epsilon=1), charged once for all its fits",
             )
 
     def __repr__(self) -> str:
