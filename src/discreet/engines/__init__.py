@@ -13,7 +13,8 @@ The contract, which one test suite holds every engine to:
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, runtime_checkable
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines.backends.duckdb import DuckDB
@@ -30,6 +31,7 @@ from discreet.plan.physical import KeyedTable, Pushdown, Term
 
 __all__ = [
     "Block",
+    "ClusterEngine",
     "DuckDB",
     "Engine",
     "OpenSource",
@@ -51,6 +53,17 @@ __all__ = [
     "source_of",
     "unreadable_column",
 ]
+
+
+@runtime_checkable
+class ClusterEngine(Protocol):
+    """What an engine can do that computes sums over people where their rows are."""
+
+    def people(self, prepared: PreparedBlocks, encode: Any, add: Any) -> AbstractContextManager[Any]:
+        """People whose codes stay in the engine; each sum over them is one job."""
+
+    def has_modules(self, modules: Sequence[str]) -> bool:
+        """Whether functions that need some modules run there."""
 
 
 class Engine(Protocol):

@@ -3,7 +3,7 @@
 The models themselves are in `discreet.learning`, above sessions. A session sees them through these protocols alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -91,6 +91,17 @@ class ModelTraining(Protocol):
     def people(self, blocks: Sequence[Any]) -> Any:
         """The people of all blocks, for `train`."""
 
+    def pack(self, block: Any) -> bytes:
+        """A block of codes as bytes."""
+
+    @property
+    def add(self) -> Callable[[Any, Sequence[bytes]], NDArray[np.int64]]:
+        """The function that adds a step over packed blocks; it travels to where they are."""
+
+    @property
+    def modules(self) -> Sequence[str]:
+        """The modules that encoding and adding need."""
+
     def train(self, people: Any, *, is_private: bool) -> dict[str, Any]:
         """The model as plain data, from noisy sums of people; from exact ones where it is not private."""
 
@@ -118,6 +129,34 @@ def people_in_rows(columns: Sequence["pa.ChunkedArray"], count: int) -> PersonId
         pairs = numbers * (len(coded.dictionary) + 1) + places + 1
         numbers = np.unique(pairs, return_inverse=True)[1].reshape(-1).astype(np.int64)
     return np.where(is_missing, np.int64(-1), numbers)
+
+
+Spellings = Mapping[str, Mapping[str, str]]
+
+
+def encode_block(training: ModelTraining, unit_columns: Sequence[str], spellings: Spellings, rows: "pa.Table") -> Any:
+    """The codes of one block of whole units; cells are dropped here."""
+    people = None
+    if unit_columns:
+        people = people_in_rows([rows.column(name) for name in unit_columns], rows.num_rows)
+    for name, spelled in spellings.items():
+        if any(read != declared for read, declared in spelled.items()):
+            rows = rows.set_column(rows.column_names.index(name), name, _declared_texts(rows.column(name), spelled))
+    return training.encode(rows.drop_columns(list(unit_columns)), people)
+
+
+def pack_block(training: ModelTraining, unit_columns: Sequence[str], spellings: Spellings, rows: "pa.Table") -> bytes:
+    """The same as bytes, for blocks that stay where they were encoded."""
+    return training.pack(encode_block(training, unit_columns, spellings, rows))
+
+
+def _declared_texts(cells: "pa.ChunkedArray", spelled: Mapping[str, str]) -> "pa.ChunkedArray":
+    """Cells in the declared spelling; those that are not declared are missing."""
+    import pyarrow as pa  # noqa: PLC0415 - where rows are, pyarrow is
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    places = pc.index_in(cells, value_set=pa.array(list(spelled), cells.type))
+    return pc.take(pa.array(list(spelled.values()), cells.type), places)
 
 
 @dataclass(frozen=True)

@@ -4,22 +4,20 @@ Rows come from the engine in blocks of whole units. A block becomes codes of dec
 dropped, and what a model receives are noisy sums.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType
-from discreet.engines import PreparedBlocks
+from discreet.engines import ClusterEngine, PreparedBlocks
 from discreet.events import Event
 from discreet.plan import logical
 from discreet.plan.fingerprint import Question
-from discreet.plan.models import people_in_rows
+from discreet.plan.models import Spellings, encode_block, pack_block
 from discreet.plan.wording import Lines
 from discreet.planner import identity, wording
 from discreet.planner.queries.model import ModelPlan, analyze_model
@@ -33,10 +31,15 @@ if TYPE_CHECKING:
 
 
 class TrainingRows(NamedTuple):
-    """Blocks that were bound, and the declared text of each text that the cells of a column are read as."""
+    """Blocks that were bound, the declared text of each text that cells are read as, and what is given back at last.
+
+    `is_in_cluster` says that codes stay in the engine, which gives sums alone.
+    """
 
     blocks: PreparedBlocks
-    spellings: Mapping[str, Mapping[str, str]]
+    spellings: Spellings
+    end: ExitStack
+    is_in_cluster: bool
 
 
 class Models(QuestionKind[ModelPlan]):
@@ -71,15 +74,28 @@ class Models(QuestionKind[ModelPlan]):
     @contextmanager
     def prepare(self, request: Request, plan: ModelPlan, pipeline: "Pipeline") -> Iterator[TrainingRows]:  # noqa: ARG002
         """The blocks and the spellings of categories, without reading a row."""
-        engine, names = pipeline.engine(plan.dataset), plan.training.categories
+        engine: Any = pipeline.engine(plan.dataset)
+        names = plan.training.categories
         texts = [name for name in names if plan.columns[name].type is ColumnType.TEXT]
         spelled = {name: engine.spellings(plan.pushdown, names[name]) for name in texts}
-        yield TrainingRows(engine.prepare_blocks(plan.pushdown, plan.columns, plan.split.number), spelled)
+        blocks = engine.prepare_blocks(plan.pushdown, plan.columns, plan.split.number)
+        is_large = plan.split.number > 1 and isinstance(engine, ClusterEngine)
+        with ExitStack() as end:
+            yield TrainingRows(blocks, spelled, end, is_large and engine.has_modules(plan.training.modules))
 
     def run(self, plan: ModelPlan, prepared: TrainingRows, pipeline: "Pipeline") -> Any:
         """All people, as codes; a block with more bytes than a block may have fails the training."""
-        found = pipeline.engine(plan.dataset).blocks(prepared.blocks)
-        return plan.training.people([_encode(plan, prepared.spellings, rows) for _, rows in found])
+        engine: Any = pipeline.engine(plan.dataset)
+        words = (plan.training, plan.unit_columns, prepared.spellings)
+        if prepared.is_in_cluster:
+            people = engine.people(prepared.blocks, partial(pack_block, *words), plan.training.add)
+            return prepared.end.enter_context(people)
+        blocks = []
+        for _, rows in engine.blocks(prepared.blocks):
+            if rows is None:
+                raise MemoryError("a block of rows that is too large")
+            blocks.append(encode_block(*words, rows))
+        return plan.training.people(blocks)
 
     def body(self, plan: ModelPlan, noisy: dict[str, Any], stamp: Stamp) -> dict[str, Any]:
         """The model with its card."""
@@ -103,22 +119,3 @@ class Models(QuestionKind[ModelPlan]):
         """The stored model, as its user has it."""
         release = replace(ModelRelease.from_json(data), repeated=repeated)
         return attach_release(plan.training.restore(release.state, release.guarantee), release)
-
-
-def _encode(plan: ModelPlan, spellings: Mapping[str, Mapping[str, str]], rows: pa.Table | None) -> Any:
-    """The codes of one block, with the people that its rows belong to."""
-    if rows is None:
-        raise MemoryError("a block of rows that is too large")
-    people = None
-    if plan.unit_columns:
-        people = people_in_rows([rows.column(name) for name in plan.unit_columns], rows.num_rows)
-    for name, spelled in spellings.items():
-        if any(read != declared for read, declared in spelled.items()):
-            rows = rows.set_column(rows.column_names.index(name), name, _declared_texts(rows.column(name), spelled))
-    return plan.training.encode(rows.drop_columns(list(plan.unit_columns)), people)
-
-
-def _declared_texts(cells: pa.ChunkedArray, spelled: Mapping[str, str]) -> pa.ChunkedArray:
-    """Cells in the declared spelling; those that are not declared are missing."""
-    places = pc.index_in(cells, value_set=pa.array(list(spelled), cells.type))
-    return pc.take(pa.array(list(spelled.values()), cells.type), places)

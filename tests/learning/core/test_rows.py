@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.learning.core.rows import group_people, split_people
+from discreet.learning.core.rows import EncodedRows, group_people, pack_rows, split_people, unpack_rows
 
 
 def test_rows_are_sorted_by_person():
@@ -31,3 +31,13 @@ def test_blocks_have_whole_people_and_all_rows_once(people):
     owners = [set((block.target % people).tolist()) for block in blocks] if people else []
     assert sum(map(len, owners)) == (people or 0)
     assert len(blocks) == {None: 10, 40: 10, 3: 3}[people]
+
+
+def test_a_block_is_the_same_after_a_journey_as_bytes():
+    codes, target = np.array([[1, 2], [3, 4]], dtype=np.uint16), np.array([5, -6])
+    for starts in (None, np.array([0, 1]), np.array([0])):
+        found = unpack_rows(pack_rows(EncodedRows(codes, target, starts)))
+        assert found.codes.tolist() == codes.tolist()
+        assert found.codes.dtype == np.uint16
+        assert found.target.tolist() == target.tolist()
+        assert (found.starts is None) == (starts is None)

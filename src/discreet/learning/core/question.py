@@ -4,7 +4,7 @@ An estimator before its fit becomes a training with one event, from public facts
 not declare are read from the catalog: bounds become 32 bins of equal width, keys become categories.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,7 +20,8 @@ from discreet.exact.rounding import shown_up
 from discreet.learning.core.features import DeclaredFeature, categories, linear_bins
 from discreet.learning.core.lattice import Integers
 from discreet.learning.core.learner import Learner, PublicModel
-from discreet.learning.core.rows import EncodedRows, group_people
+from discreet.learning.core.rows import EncodedRows, group_people, pack_rows, unpack_rows
+from discreet.learning.core.sums import Step, people_sum
 from discreet.learning.core.training import ExactSums, NoisySums, PeopleInMemory, SumsOfPeople
 from discreet.plan.models import ModelFacts, PersonIds
 from discreet.plan.wording import Lines
@@ -131,6 +132,20 @@ class SessionTraining:
         """The people of all blocks."""
         return PeopleInMemory(tuple(blocks))
 
+    def pack(self, block: EncodedRows) -> bytes:
+        """A block of codes as bytes, which `add_packed` reads."""
+        return pack_rows(block)
+
+    @property
+    def add(self) -> Callable[[Step, Sequence[bytes]], Integers]:
+        """The sum of a step over packed blocks."""
+        return add_packed
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The modules of the estimator and of sums."""
+        return (type(self.estimator).__module__, __name__)
+
     def train(self, people: SumsOfPeople, *, is_private: bool) -> dict[str, Any]:
         """The model as plain data, with the parameters of its estimator."""
         sums = NoisySums if is_private else ExactSums
@@ -151,6 +166,11 @@ class SessionTraining:
         kind = type(self.estimator)
         own = kind(**self.estimator.get_params(deep=False))
         return own.adopt(kind.model_from_json(state["model"]), self.declared, self.event, guarantee)
+
+
+def add_packed(step: Step, blocks: Sequence[bytes]) -> Integers:
+    """The exact sum over the people of packed blocks."""
+    return people_sum(step, map(unpack_rows, blocks))
 
 
 def training_of(estimator: Any, facts: ModelFacts) -> SessionTraining:

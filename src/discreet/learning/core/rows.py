@@ -1,5 +1,6 @@
 """Rows as codes of public features: what a learner computes contributions from, in blocks of whole people."""
 
+import io
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -58,3 +59,18 @@ def split_people(rows: EncodedRows, largest: int = 1 << 16) -> list[EncodedRows]
         inside = None if rows.starts is None else rows.starts[(rows.starts >= low) & (rows.starts < high)] - low
         blocks.append(EncodedRows(rows.codes[low:high], rows.target[low:high], inside))
     return blocks
+
+
+def pack_rows(block: EncodedRows) -> bytes:
+    """A block as bytes, for a journey between processes; `unpack_rows` reads it."""
+    sink = io.BytesIO()
+    starts = np.full(1, -1, dtype=np.int64) if block.starts is None else block.starts
+    np.savez(sink, codes=block.codes, target=block.target, starts=starts)
+    return sink.getvalue()
+
+
+def unpack_rows(data: bytes) -> EncodedRows:
+    """The block that `pack_rows` wrote."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as found:
+        codes, target, starts = found["codes"], found["target"], found["starts"]
+    return EncodedRows(codes, target, None if starts[:1].tolist() == [-1] else starts)

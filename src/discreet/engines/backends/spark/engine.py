@@ -20,6 +20,7 @@ from discreet.engines.backends.spark import connect
 from discreet.engines.backends.spark import jobs as spark_jobs
 from discreet.engines.backends.spark import plans as spark_plans
 from discreet.engines.backends.spark import rows as spark_rows
+from discreet.engines.backends.spark.people import Add, Encode, PeopleInCluster, can_import, encode_frame
 from discreet.engines.progress import Stage
 from discreet.engines.sources.arrow_types import distinct_names
 from discreet.engines.sources.source import UNSTATED, Source, Statements, unwanted_table
@@ -336,6 +337,27 @@ class Spark(SQLEngine):
         except BaseException:
             spark_jobs.cancel(self._session, mark)
             raise
+
+    @contextmanager
+    def people(self, prepared: PreparedBlocks, encode: Encode, add: Add) -> Iterator[PeopleInCluster]:
+        """People whose codes stay in the executors until the end; each sum is one job."""
+        names, rows = prepared.split.schema.names, f"({prepared.rows.rows_sql}) AS rows"
+        frame = encode_frame(self._session.sql(self._split_sql(prepared, rows)), names, encode)
+        try:
+            yield PeopleInCluster(frame, add, self._run_job)
+        finally:
+            frame.unpersist()
+
+    def has_modules(self, modules: Sequence[str]) -> bool:
+        """Whether executors have some modules."""
+        return bool(self._run_job(lambda: can_import(self._session, modules)))
+
+    def _run_job(self, job: Callable[[], Outcome]) -> Outcome:
+        def run() -> Outcome:
+            with self._use_connection():
+                return job()
+
+        return self._cancellable(run)
 
     def _can_pack(self) -> bool:
         with self._use_connection():
