@@ -23,11 +23,12 @@ from discreet.engines.registry import draft, engine_of, engines_of, has_tables, 
 from discreet.engines.sources.contents import States
 from discreet.engines.sources.files import public_location, resolve_location
 from discreet.engines.sources.identity import OpenSource, is_registered, same_rows
+from discreet.engines.sources.inferred import spellings
 from discreet.engines.sources.source import Source, Statements, unreadable_column
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql.blocks import LARGEST_BLOCK, Block
 from discreet.engines.sql_engine import PreparedBlocks, PreparedQuery, RegisteredSource
-from discreet.plan.physical import KeyedTable, Pushdown, Term
+from discreet.plan.physical import KeyedTable, Pushdown, Scan, Term
 
 __all__ = [
     "Block",
@@ -51,6 +52,7 @@ __all__ = [
     "resolve_location",
     "same_rows",
     "source_of",
+    "spellings",
     "unreadable_column",
 ]
 
@@ -84,8 +86,8 @@ class Engine(Protocol):
     def prepare_blocks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedBlocks:
         """Bind a split of a query's rows into blocks of whole units, without reading a row."""
 
-    def spellings(self, question: Pushdown, values: Sequence[str]) -> dict[str, str]:
-        """The declared text of each text that cells are read as; refused where cells cannot be told apart."""
+    def has_inferred(self, scan: Scan) -> bool:
+        """Whether a query reads an in-memory table whose column types were inferred: texts are read in one form."""
 
     def blocks(self, prepared: PreparedBlocks, *, largest: int = LARGEST_BLOCK) -> Iterator[Block]:
         """Every block with its number, 0 first, from one pass over the rows; None for one of more bytes."""

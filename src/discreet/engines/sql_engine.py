@@ -115,7 +115,7 @@ class SQLEngine(ABC):
         """Bind a query without reading a protected row; what its SQL cannot say is refused here."""
         scan = question.scan
         self._require_all(scan)
-        if self._has_inferred(scan):
+        if self.has_inferred(scan):
             question = inferred.canonical(question)
             scan = question.scan
         states = self._states(scan)
@@ -167,7 +167,7 @@ class SQLEngine(ABC):
 
     def prepare_blocks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedBlocks:
         """Bind a split of a query's rows without reading one; its keys and measures play no part."""
-        if self._has_inferred(question.scan):
+        if self.has_inferred(question.scan):
             columns = {name: inferred.canonical(term) for name, term in columns.items()}
         split = split_of(columns, number)
         prepared = PreparedBlocks(self.prepare(question), split)
@@ -175,10 +175,6 @@ class SQLEngine(ABC):
         if not self._takes(question.scan.table, self._split_sql(prepared, rows)):
             raise _compile_error(self.dialect.name)
         return prepared
-
-    def spellings(self, question: Pushdown, values: Sequence[str]) -> dict[str, str]:
-        """The declared text of each text that cells are read as; refused where cells cannot be told apart."""
-        return inferred.spellings(values) if self._has_inferred(question.scan) else {value: value for value in values}
 
     def blocks(self, prepared: PreparedBlocks, *, largest: int = LARGEST_BLOCK) -> Iterator[Block]:
         """Every block with its number, 0 first; the engine makes one pass, at the first of them.
@@ -309,11 +305,11 @@ class SQLEngine(ABC):
     def _places_of(self, scan: Scan) -> joins.Places:
         known = {leaf.table: self._place(leaf.table) for leaf in scan.leaves}
         reads = {name: place.reads for name, place in known.items()}
-        if self._has_inferred(scan):  # all text of such a query is read in one form, or its joins would find nothing
+        if self.has_inferred(scan):  # all text of such a query is read in one form, or its joins would find nothing
             reads = {name: {**each, inferred.TEXT: inferred.READS[inferred.TEXT]} for name, each in reads.items()}
         return {name: (place.relation, place.stored, reads[name]) for name, place in known.items()}
 
-    def _has_inferred(self, scan: Scan) -> bool:
+    def has_inferred(self, scan: Scan) -> bool:
         """Whether a query reads an in-memory table whose column types were inferred."""
         return any(leaf.table in self._sources and self._sources[leaf.table].source.is_inferred for leaf in scan.leaves)
 

@@ -117,6 +117,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
         Returns:
             The training.
+
+        Raises:
+            ParameterError: If something needed is not declared.
         """
         return training_of(self, facts)
 

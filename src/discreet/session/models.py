@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType
-from discreet.engines import ClusterEngine, PreparedBlocks
+from discreet.engines import ClusterEngine, PreparedBlocks, spellings
 from discreet.events import Event
 from discreet.plan import logical
 from discreet.plan.fingerprint import Question
@@ -77,7 +77,8 @@ class Models(QuestionKind[ModelPlan]):
         engine: Any = pipeline.engine(plan.dataset)
         names = plan.training.categories
         texts = [name for name in names if plan.columns[name].type is ColumnType.TEXT]
-        spelled = {name: engine.spellings(plan.pushdown, names[name]) for name in texts}
+        texts = texts if engine.has_inferred(plan.pushdown.scan) else []
+        spelled = {name: spellings(names[name]) for name in texts}
         blocks = engine.prepare_blocks(plan.pushdown, plan.columns, plan.split.number)
         is_large = plan.split.number > 1 and isinstance(engine, ClusterEngine)
         with ExitStack() as end:
