@@ -6,8 +6,8 @@ Definition
     logarithms of its p probabilities and of that of the class.
 
 Guarantee
-    A row adds 1 to p + 1 places, so its vector has the norm sqrt(p + 1), which is the clip of a person, whatever number
-    of rows the person has. A fit is one Gaussian event. Proof: docs/proofs/learning/linear/naive_bayes.md.
+    A row adds 1 to p + 1 places, so its vector has the norm sqrt(p + 1), which is the clip of a person with any number
+    of rows. A fit is one Gaussian event. Proof: docs/proofs/learning/linear/naive_bayes.md.
 
 Exactness
     Counts are integers. Weights are floats made from noisy counts and rounded to steps: they are public.

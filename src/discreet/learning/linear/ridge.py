@@ -7,8 +7,8 @@ Definition
     regression follows from the noisy products alone (linear/least_squares.py).
 
 Guarantee
-    A row moves the sum by at most sqrt(m (m + 1)/2), which is the clip of a person, whatever number of rows the person
-    has. A fit is one Gaussian event. Proof: docs/proofs/learning/linear/ridge.md.
+    A row moves the sum by at most sqrt(m (m + 1)/2), which is the clip of a person with any number of rows.
+    A fit is one Gaussian event. Proof: docs/proofs/learning/linear/ridge.md.
 
 Exactness
     Entries are whole numbers of 2^-10, products of 2^-20, sums are integers. Weights are floats made from noisy sums

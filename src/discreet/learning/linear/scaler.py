@@ -5,7 +5,7 @@ Definition
     the constant, the p values and their p squares. Means and deviations follow from the noisy sums alone.
 
 Guarantee
-    A row moves the sum by at most sqrt(2 p + 1), which is the clip of a person, whatever number of rows the person has.
+    A row moves the sum by at most sqrt(2 p + 1), which is the clip of a person with any number of rows.
     A fit is one Gaussian event. Proof: docs/proofs/learning/linear/scaler.md.
 
 Exactness
