@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.learning.linear.naive_bayes_classifier import NaiveBayes
     from discreet.learning.linear.ridge_regression import Ridge
     from discreet.learning.linear.standard_scaler import StandardScaler
+    from discreet.learning.sgd.torch_classifier import TorchClassifier
 
 _HOMES = {
     "AdditiveModel": "boosting.model",
@@ -34,6 +35,7 @@ _HOMES = {
     "NaiveBayes": "linear.naive_bayes_classifier",
     "Ridge": "linear.ridge_regression",
     "StandardScaler": "linear.standard_scaler",
+    "TorchClassifier": "sgd.torch_classifier",
     "categories": "core.features",
     "cross_validate": "evaluation.evaluate",
     "edges": "core.features",
@@ -56,6 +58,7 @@ __all__ = [
     "NaiveBayes",
     "Ridge",
     "StandardScaler",
+    "TorchClassifier",
     "categories",
     "cross_validate",
     "edges",

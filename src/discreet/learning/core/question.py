@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 _OF_THE_SESSION = ("epsilon", "rho", "budget", "neighbours")
 _LONGEST = 1_000
 MODEL_FORMAT = "discreet.model/1"
-NOT_SAVED = ("features", "budget", "epsilon", "rho")
-"""Arguments that saved models do not have as given: features have a place of their own, costs are in the event."""
+NOT_SAVED = ("features", "budget", "epsilon", "rho", "module")
+"""Arguments that saved models do not have as given: features and networks have their place, costs are in the event."""
 
 
 class UntrainedEstimator(Protocol):

@@ -223,7 +223,11 @@ class SampledSums:
             vectors = np.zeros((len(people), self._schedule.noise.dimension), dtype=np.int64)
             for some in _parts(np.arange(len(rows)), self._rows):
                 found = rule.gradients(block.codes[rows[some]], block.target[rows[some]])
-                np.add.at(vectors, owners[some], lattice_steps(found, self._norm))
+                steps = lattice_steps(found, self._norm)
+                if len(rows) == len(people):
+                    vectors[some] = steps
+                else:
+                    np.add.at(vectors, owners[some], steps)
             yield vectors
 
 
