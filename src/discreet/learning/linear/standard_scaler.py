@@ -110,6 +110,9 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
 
         Returns:
             The model.
+
+        Raises:
+            ValueError: If it is another model.
         """
         means, deviations = (np.asarray(data[name], dtype=np.float64) for name in ("means", "deviations"))
         if data["kind"] != "scale" or means.ndim != 1 or means.shape != deviations.shape:
@@ -156,6 +159,9 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
 
         Returns:
             One column for each feature.
+
+        Raises:
+            TableShapeError: If the columns are not those of the declared features.
         """
         check_is_fitted(self, "model_")
         table = open_table(X)
