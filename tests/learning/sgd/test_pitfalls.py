@@ -2,6 +2,7 @@
 jax_privacy lists. Those that need a network are skipped where torch is not installed.
 """
 
+import importlib
 import os
 import random
 from dataclasses import replace
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, UnsupportedError
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.sgd import sampled_sums
 from discreet.learning.sgd.sampled_sums import ExactSampledSums, poisson_sample
@@ -98,6 +99,14 @@ def test_pitfall_8_the_vector_of_a_person_does_not_depend_on_other_people():
         [others], kind=ExactSampledSums
     )._sum(CodeRule(factor=0.01))
     assert (difference == alone).all()
+
+
+def test_pitfall_8_batch_normalisation_is_refused():
+    torch = pytest.importorskip("torch", reason="networks need discreet[torch]")
+    pytest.importorskip("opacus", reason="networks need discreet[torch]")
+    network = importlib.import_module("discreet.learning.sgd.network")
+    with pytest.raises(UnsupportedError, match="BatchNorm1d"):
+        network.describe(torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.BatchNorm1d(2)))
 
 
 def test_pitfall_9_no_auxiliary_output_leaves_a_step():
