@@ -20,7 +20,7 @@ import pytest
 
 from discreet import events
 from discreet.mechanisms.keys import optimal
-from discreet.samplers import categorical, continuous, discrete
+from discreet.samplers import categorical, continuous, discrete, repetitions
 
 BITS = 256
 
@@ -101,7 +101,15 @@ class Bits:
     count: int
 
 
-Call = Laplace | Gaussian | Staircase | Peeled | FirstKept | Flips | Uniform | Continuous | Bits
+@dataclass(frozen=True)
+class Runs:
+    """A number of runs of the truncated negative binomial law."""
+
+    eta: Fraction
+    gamma: Fraction
+
+
+Call = Runs | Laplace | Gaussian | Staircase | Peeled | FirstKept | Flips | Uniform | Continuous | Bits
 
 
 class Recorder:
@@ -125,6 +133,7 @@ class Recorder:
         patch.setattr(categorical, "permutation", self._permutation)
         patch.setattr(continuous, "round_with_noise", self._round_with_noise)
         patch.setattr(optimal, "random_bytes", self._random_bytes)
+        patch.setattr(repetitions, "negative_binomial", self._negative_binomial)
 
     def give(self, *numbers: int) -> None:
         """Return these integers next, before any others."""
@@ -173,6 +182,10 @@ class Recorder:
     def _round_with_noise(self, value: Fraction, scale: Fraction, law: object, grid: Fraction) -> int:
         self.calls.append(Continuous(value, scale, law, grid))
         return (value / grid).__floor__() + self._next()
+
+    def _negative_binomial(self, eta: Fraction, gamma: Fraction) -> int:
+        self.calls.append(Runs(eta, gamma))
+        return 3
 
     def _random_bytes(self, size: int) -> bytes:
         self.calls.append(Bits(8 * size))

@@ -14,11 +14,12 @@ from discreet import mechanisms, planner, workloads
 
 TESTS = Path(__file__).resolve().parent
 SOURCE = TESTS.parent / "src" / "discreet"
-REPLACED = {"samplers.categorical", "samplers.continuous"}
+REPLACED = {"samplers.categorical", "samplers.continuous", "samplers.repetitions"}
 DRAWING = ("release", "open", "ask", "randomize", "find")
 FREE = {"explain"}
-BY_MODULE = {"discrete", "categorical", "continuous"}
-RECORDED_BITS = {"samplers.source", "samplers.categorical", "samplers.continuous", "mechanisms.keys.optimal"}
+BY_MODULE = {"discrete", "categorical", "continuous", "repetitions"}
+RECORDED_BITS = {"samplers.source", "samplers.categorical", "samplers.continuous", "samplers.repetitions"}
+RECORDED_BITS |= {"mechanisms.keys.optimal"}
 
 
 def marked():
@@ -92,7 +93,7 @@ def test_what_is_marked_exists():
 
 @pytest.mark.pitfall("B23")
 def test_random_bits_reach_a_release_only_by_what_the_recorder_replaces():
-    """Samplers are called as attributes of their modules, where they are replaced; bits are read in four modules."""
+    """Samplers are called as attributes of their modules, where they are replaced; bits are read in five modules."""
     bits, samplers, sources = set(), set(), set()
     for name, path in modules().items():
         for module, what in imported(path):

@@ -15,8 +15,9 @@ import discreet as dp
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.sgd import sampled_sums
-from discreet.learning.sgd.sampled_sums import ExactSampledSums, poisson_sample
+from discreet.learning.sgd.sampled_sums import ExactSampledSums
 from discreet.learning.sgd.vectors import CLIP, clip_vectors, lattice_steps
+from discreet.mechanisms.poisson import poisson_sample
 from learning.sgd.plain import CodeRule, NoiselessSums, rows_of, schedule, sums
 
 

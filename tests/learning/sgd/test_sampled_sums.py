@@ -10,8 +10,9 @@ import discreet as dp
 from discreet.accounting.sampled_gaussian import divergence
 from discreet.errors import ParameterError
 from discreet.learning.core.rows import EncodedRows
-from discreet.learning.sgd.sampled_sums import ExactSampledSums, poisson_sample
+from discreet.learning.sgd.sampled_sums import ExactSampledSums
 from discreet.learning.sgd.vectors import CLIP, LARGEST_LENGTH
+from discreet.mechanisms.poisson import poisson_sample
 from learning.sgd.plain import BUDGET, CodeRule, rows_of, schedule, sums
 
 

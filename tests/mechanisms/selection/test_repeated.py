@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 
+import draws as record
 from discreet import accounting, events, mechanisms
 from discreet.errors import AccountingError, ParameterError
 from discreet.mechanisms.selection.repeated import RepeatedSelection
@@ -49,3 +50,15 @@ def test_a_run_with_a_delta_of_its_own_is_refused():
 def test_a_law_outside_its_range_is_refused(eta, gamma):
     with pytest.raises(ParameterError):
         RepeatedSelection(run=RUN, gamma=gamma, eta=eta)
+
+
+@pytest.mark.pitfall("B23")
+@pytest.mark.draws("mechanisms.selection.repeated.RepeatedSelection")
+def test_the_number_of_runs_is_drawn_by_the_law_that_is_priced(draws):
+    noise = mechanisms.Laplace(sensitivity=1, epsilon=0.1)
+    search = RepeatedSelection(run=noise, gamma=0.1, eta=0)
+    best = search.release(lambda: noise.release(0), lambda output: output)
+    law, *runs = sorted(draws.calls, key=lambda call: not isinstance(call, record.Runs))
+    assert law == record.Runs(search.event().eta, search.event().gamma)
+    assert runs == record.additive(events.RepeatedEvent(search.event().event, 3), [1, 1, 1])
+    assert best == max(draws.returned) == 3

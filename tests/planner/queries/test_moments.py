@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 
 import discreet as dp
+import draws as record
 from discreet.accounting.prices import total
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Neighbours
@@ -145,3 +146,14 @@ def test_a_session_explains_releases_repeats_and_restores_moments():
     assert dp.Release.from_json(release.to_json()) == release
     hours = (people["hours_per_week"].to_numpy() - 50) / 50
     assert release.outputs[0].values[2] == pytest.approx(hours.sum(), abs=2_000 / 2048)
+
+
+@pytest.mark.pitfall("B23")
+@pytest.mark.draws("planner.queries.moments.MomentsPlan")
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
+def test_every_sum_has_a_draw_of_its_own_from_the_noise_that_is_charged(draws, neighbours):
+    plan = planned(neighbours=neighbours)
+    exact = [[place] for place in range(6)]
+    noisy = plan.randomize(exact)
+    assert draws.calls == record.additive(plan.event, [6])
+    assert record.carried(noisy, plan.combine(exact)) == draws.returned == [1, 2, 3, 4, 5, 6]

@@ -23,6 +23,9 @@ class GeneralisationLevels:
         labels: For each level the text of each code; None is a missing value. The labels of level 0 are the values as a
             CSV file has them: a search finds the values of a table by them.
 
+    Raises:
+        ParameterError: If levels and labels do not belong together, or a level divides what a lower one joins.
+
     Example:
         >>> import discreet as dp
         >>> import numpy as np

@@ -241,6 +241,9 @@ def example() -> WorkedReleases:
     Returns:
         The tables, what the attacker knows, and the result of `intersect`.
 
+    Raises:
+        ParameterError: Never for this example.
+
     Example:
         >>> import discreet as dp
         >>> print(dp.anonymity.composition.example().risk)

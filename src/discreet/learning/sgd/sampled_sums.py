@@ -44,7 +44,7 @@ from discreet.learning.core.rows import Codes, EncodedRows
 from discreet.learning.core.training import PlannedSum, Schedule
 from discreet.learning.sgd.vectors import CLIP, LARGEST_LENGTH, MOST_ROWS, clip_vectors, lattice_steps
 from discreet.mechanisms import Gaussian
-from discreet.samplers import categorical
+from discreet.mechanisms.poisson import poisson_sample
 
 MOST_STEPS = 1_000_000
 
@@ -239,20 +239,6 @@ class ExactSampledSums(SampledSums):
 
     def _randomize(self, exact: Integers) -> Integers:
         return exact
-
-
-def poisson_sample(people: int, rate: Fraction) -> Integers:
-    """The numbers of those people, of 0 to people - 1, who are in a sample: each with probability `rate`, exactly.
-
-    Args:
-        people: How many people there are.
-        rate: The probability.
-
-    Returns:
-        Numbers in increasing order, from randomness of the operating system.
-    """
-    drawn = categorical.uniform(rate.denominator, people) if people else np.zeros(0, dtype=np.int64)
-    return np.flatnonzero(drawn < rate.numerator).astype(np.int64)
 
 
 def _parts(numbers: Integers, largest: int) -> Iterable[Integers]:
