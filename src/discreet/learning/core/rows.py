@@ -62,7 +62,7 @@ def split_people(rows: EncodedRows, largest: int = 1 << 16) -> list[EncodedRows]
 
 
 def pack_rows(block: EncodedRows) -> bytes:
-    """A block as bytes, for a journey between processes; `unpack_rows` reads it."""
+    """A block as bytes, to send to another process; `unpack_rows` reads it."""
     sink = io.BytesIO()
     starts = np.full(1, -1, dtype=np.int64) if block.starts is None else block.starts
     np.savez(sink, codes=block.codes, target=block.target, starts=starts)

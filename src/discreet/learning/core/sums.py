@@ -6,7 +6,7 @@ Definition
     clip/norm and rounded towards zero), and people are added.
 
 Guarantee
-    Adding or removing one person moves the sum by at most `clip` in L2 norm, whatever number of rows the person has;
+    Adding or removing one person moves the sum by at most `clip` in L2 norm, for any number of rows of that person;
     replacing one by at most 2 clip. Proof: docs/proofs/learning/core/sums.md.
 
 Exactness
@@ -56,7 +56,7 @@ class Step(Protocol):
 
     @property
     def has_distinct_places(self) -> bool:
-        """Whether no row names a place twice, whatever it holds; it saves work alone."""
+        """Whether no row can name a place twice; it only saves work."""
 
     def contributions(self, rows: EncodedRows) -> Contributions:
         """What each row adds, from this row and the public model alone."""
