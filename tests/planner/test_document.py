@@ -40,6 +40,32 @@ def test_margins_omit_what_clamping_and_bounding_do(session, output, is_clamped)
     assert "the bias from rows beyond the contribution bounds, which are left out" in omitted
 
 
+CELLS = "the bias from cells that are missing or cannot be read, which "
+
+
+def cells_text(query, **missing):
+    """What a document says about missing cells."""
+    bounds = {"cost": (0, 10), "age": (0, 90)}
+    with dp.testing.protect(dp.datasets.visits(100), **FACTS, bounds=bounds, missing=missing) as session:
+        omitted = session.release(query, epsilon=0.1).document.omitted
+    (found,) = [text.removeprefix(CELLS) for text in omitted if text.startswith(CELLS)]
+    return found
+
+
+def test_missing_cells_are_left_out_of_sums_unless_a_number_is_declared_for_them():
+    query = visits.agg(x=dp.sum("cost"))
+    assert cells_text(query) == "are left out"
+    assert cells_text(query, cost=3) == "count as the number that the catalog declares for them"
+
+
+def test_missing_cells_count_as_the_middle_of_the_bounds_in_moments():
+    query = visits.moments("cost", "age")
+    assert cells_text(query) == "count as the middle of the bounds"
+    declared = "count as the number that the catalog declares for them"
+    assert cells_text(query, cost=3, age=0) == declared
+    assert cells_text(query, cost=3) == f"{declared} or count as the middle of the bounds"
+
+
 def test_rows_that_are_units_have_no_bounds_and_say_what_is_not_protected():
     facts = FACTS | {"privacy_unit": dp.ROW, "max_rows": None}
     with dp.testing.protect(dp.datasets.visits(100), **facts) as session:

@@ -16,7 +16,7 @@ _BIAS = {
     "bounding": "the bias from rows beyond the contribution bounds, which are left out",
     "clipping": "the bias from clipping values to their bounds",
     "missing units": "rows without a privacy unit, which are left out",
-    "cells": "the bias from cells that are missing or cannot be read, which are left out",
+    "cells": "the bias from cells that are missing or cannot be read, which ",
     "other keys": "rows whose key is not among the public keys, which are left out",
     "keys": "groups that partition selection left out",
     "sampling": "sampling error, if the rows are a sample of a population",
@@ -48,7 +48,7 @@ def _omitted(plan: AnswerPlan) -> Iterator[str]:
         yield _BIAS["bounding"]
     if plan.clamps_values:
         yield _BIAS["clipping"]
-        yield _BIAS["cells"]
+        yield _BIAS["cells"] + plan.missing_cells
     if scan.missing_units is MissingUnits.DROP and not plan.unit.is_row:
         yield _BIAS["missing units"]
     if plan.key_selection:

@@ -51,7 +51,7 @@ class ModelQueries:
                 has the budget.
             target: Name of the column that is predicted.
             features: Names of the columns that it is predicted from. Default: the features that the model declares, or
-                all columns with bounds or keys in the catalog.
+                all columns but the target and the privacy unit; each then needs bounds or keys in the catalog.
 
         Returns:
             A query for `session.explain` and `session.release`.

@@ -72,6 +72,11 @@ def test_where_each_row_is_a_unit_no_column_says_whose_it_is():
     assert plan.training.size == 500
 
 
+def test_missing_cells_of_features_are_not_said_to_be_left_out():
+    assert planned().missing_cells.startswith("have a slot of their own")
+    assert planned().missing_cells.endswith("rows without a target are left out")
+
+
 def test_a_derived_column_with_bounds_is_a_feature():
     source = T.derive(old=dp.when(T.age > 64, 1).otherwise(0))
     assert planned(source=source, features=["old"]).training.features == ("old",)

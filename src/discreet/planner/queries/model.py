@@ -45,6 +45,11 @@ class ModelPlan(AnswerPlan):
         return True
 
     @property
+    def missing_cells(self) -> str:
+        """Codes of features have a slot for missing values; a row without a target is not encoded."""
+        return "have a slot of their own or count as the middle of the bounds; rows without a target are left out"
+
+    @property
     def event(self) -> Event:
         """What a training does, for the accountants."""
         return self.training.event
@@ -64,7 +69,7 @@ class ModelPlan(AnswerPlan):
 
     def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:  # noqa: ARG002 - it has no margin
         """The model; how well it predicts is not public in advance."""
-        note = "no margin: score it on people who are held out"
+        note = "depends on the rows, which are private: score the model on people who are held out"
         return (ExplainedOutput("model", self.training.name, self.noise, None, note),)
 
     def hidden_margin(self, output: ExplainedOutput) -> HiddenMargin:  # noqa: ARG002 - there is one output

@@ -118,6 +118,13 @@ class MomentsPlan(TablePlan):
         """Nothing is done to noisy integers but scaling."""
         return ()
 
+    @property
+    def missing_cells(self) -> str:
+        """Every row has all products, so a missing value counts as a number."""
+        middle, declared = "count as the middle of the bounds", "count as the number that the catalog declares for them"
+        found = dict.fromkeys(middle if axis.missing == axis.centre else declared for axis in self.axes)
+        return " or ".join(found)
+
     def combine(self, exact: Sequence[Sequence[int]]) -> list[list[int]]:
         """The integers that get noise: each sum of an engine times S for every entry that is constant."""
         return [

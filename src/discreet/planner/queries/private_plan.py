@@ -116,6 +116,16 @@ class AnswerPlan(PrivatePlan):
         """Whether values outside public bounds count as the nearest bound."""
         return any(isinstance(measure, SumSteps) for measure in self.pushdown.measures)
 
+    @property
+    def missing_cells(self) -> str:
+        """What cells that are missing or cannot be read do, in words: "which ..."."""
+        sums = [measure for measure in self.pushdown.measures if isinstance(measure, SumSteps)]
+        substitutes = [each.missing is not None for each in sums]
+        if not any(substitutes):
+            return "are left out"
+        declared = "count as the number that the catalog declares for them"
+        return declared if all(substitutes) else f"are left out, or {declared}"
+
     @abstractmethod
     def randomize(self, exact: Any) -> Any:
         """The exact answer with fresh noise."""
