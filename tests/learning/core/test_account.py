@@ -1,6 +1,7 @@
 """An account is charged before data, is shared by copies, and never refunds."""
 
 import copy
+import os
 import pickle
 
 import pytest
@@ -11,6 +12,14 @@ from discreet.learning.core.account import account_of
 
 def account():
     return dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))
+
+
+def is_refused(spend, event):
+    try:
+        spend(event)
+    except BaseException as error:  # noqa: BLE001 - a forked process must not go on with the tests
+        return isinstance(error, dp.errors.UnsupportedError) and "session.release" in str(error)
+    return False
 
 
 def test_charges_add_up_until_the_budget_is_spent():
@@ -33,6 +42,36 @@ def test_copies_and_clones_are_the_same_account():
 def test_an_account_does_not_leave_its_process():
     with pytest.raises(dp.errors.UnsupportedError):
         pickle.dumps(account())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_account_is_not_spent_a_second_time():
+    live, event = account(), dp.events.PureEvent(1)
+    child = os.fork()
+    if not child:
+        os._exit(sum(is_refused(spend, event) for spend in (live.charge, live.check)))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+    live.charge(event)
+    assert live.fits == 1
+
+
+def test_an_account_in_another_process_refuses_before_its_lock_which_a_fork_may_leave_locked(monkeypatch):
+    live = account()
+    live._lock.acquire()
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    with pytest.raises(dp.errors.UnsupportedError, match=r"session\.release"):
+        live.charge(dp.events.PureEvent(0.1))
+    assert live.fits == 0
+
+
+def test_a_fit_that_costs_more_than_the_whole_budget_is_told_so():
+    live = account()
+    for _ in range(2):
+        with pytest.raises(dp.errors.BudgetError, match="more than the whole budget") as refusal:
+            live.charge(dp.events.PureEvent(1.5))
+        assert "charges before it" not in str(refusal.value)
+        live.charge(dp.events.PureEvent(0.5))
 
 
 def test_an_account_of_something_else_is_refused():

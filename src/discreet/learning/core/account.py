@@ -1,5 +1,6 @@
 """A live account of a privacy budget outside a session: fits are charged to it before they read a row."""
 
+import os
 from threading import Lock
 from typing import NoReturn, Self
 
@@ -13,7 +14,8 @@ from discreet.errors import BudgetError, ParameterError, UnsupportedError, publi
 class BudgetAccount:
     """Live account of a privacy budget, which estimators and all their clones share.
 
-    It lives in this process. A session keeps its budget in a ledger, which survives: prefer `session.release`.
+    It lives in the process that made it, and a forked process cannot spend it. A session keeps its budget in a ledger,
+    which survives and which processes share: prefer `session.release`.
 
     Args:
         budget: Bound on the privacy loss of all fits together.
@@ -40,6 +42,7 @@ class BudgetAccount:
         self._spent: Cost = NOTHING
         self._fits = 0
         self._lock = Lock()
+        self._process = os.getpid()
 
     @property
     def fits(self) -> int:
@@ -55,8 +58,10 @@ class BudgetAccount:
 
         Raises:
             BudgetError: If it does not fit the rest of the budget; nothing is spent.
+            UnsupportedError: If this process is not the one that made the account; nothing is spent.
         """
         cost = self.budget.cost(event)
+        self._refuse_copy()
         with self._lock:
             self._refuse_beyond(cost)
             self._spent, self._fits = self._spent + cost, self._fits + 1
@@ -70,10 +75,23 @@ class BudgetAccount:
 
         Raises:
             BudgetError: If it does not fit.
+            UnsupportedError: If this process is not the one that made the account.
         """
+        self._refuse_copy()
         self._refuse_beyond(self.budget.cost(event))
 
+    def _refuse_copy(self) -> None:
+        """A fork copies the account with what is left of it, and both copies could be spent."""
+        if os.getpid() != self._process:
+            raise _in_another_process("an account in a process that was forked from its own")
+
     def _refuse_beyond(self, cost: Cost) -> None:
+        if not self.budget.admits(cost):
+            raise BudgetError(
+                "a fit that costs more than the whole budget of the account",
+                because="it does not fit even without a charge before it",
+                instead="epsilon=0.5 in the model, or dp.learning.BudgetAccount(dp.Budget(epsilon=2, delta=1e-5))",
+            )
         if not self.budget.admits(self._spent + cost):
             raise BudgetError(
                 "a fit that does not fit the account",
@@ -94,11 +112,7 @@ class BudgetAccount:
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise UnsupportedError(
-            "a copy of an account in another process",
-            because="each copy could spend the whole budget",
-            instead="n_jobs=1, or session.release, whose ledger all processes share",
-        )
+        raise _in_another_process("a copy of an account in another process")
 
 
 def account_of(budget: object, name: str) -> BudgetAccount:
@@ -114,3 +128,11 @@ def account_of(budget: object, name: str) -> BudgetAccount:
             instead="budget=dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))",
         )
     return budget
+
+
+def _in_another_process(what: str) -> UnsupportedError:
+    return UnsupportedError(
+        what,
+        because="each copy could spend the whole budget",
+        instead="n_jobs=1, or session.release, whose ledger all processes share",
+    )
