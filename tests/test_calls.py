@@ -20,6 +20,10 @@ CORRECTIONS = {
         lambda: dp.protect("f.csv", epsilon=1),
         "dp.protect('f.csv', privacy_unit=\"patient_id\", budget=dp.Budget(epsilon=1), max_rows=10)",
     ),
+    "a delta for a model": (
+        lambda: dp.learning.NaiveBayes(epsilon=1, delta=1e-5),
+        "dp.learning.NaiveBayes(budget=dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-6)), epsilon=1)",
+    ),
     "a path": (
         lambda: dp.protect(Path("f.csv"), "id", 2),
         "dp.protect('f.csv', privacy_unit='id', budget=dp.Budget(epsilon=2))",

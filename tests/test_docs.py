@@ -45,6 +45,7 @@ GUIDES = [
         "clipping-bounds.md",
         "histograms.md",
         "joins.md",
+        "learning.md",
         "learning-step-by-step.md",
         "partition-selection.md",
         "post-processing.md",

@@ -92,6 +92,8 @@ _OWN_EXAMPLES: Mapping[str, Mapping[str, str]] = {
     "table.ranges": {"column": '"age"'},
 }
 
+_ACCOUNT = "dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-6))"
+
 # Calls that may have been meant as well, where a call without a column is given one.
 _BESIDE: Mapping[str, str] = {"dp.count": "  # rows; dp.count_units() counts people"}
 
@@ -255,7 +257,12 @@ class _Arguments:
         needed += ["name"] if "name" in free and self.given.get("source") == "source" else []
         needed += self._price(set(free))
         for name in (*required, *needed):
-            self.given[name] = _OWN_EXAMPLES.get(self.label, {}).get(name) or EXAMPLES.get(name, name)
+            self.given[name] = self._example(name)
+
+    def _example(self, name: str) -> str:
+        if name == "budget" and "BudgetAccount" in str(self.parameters[name].annotation):
+            return _ACCOUNT
+        return _OWN_EXAMPLES.get(self.label, {}).get(name) or EXAMPLES.get(name, name)
 
     def _is_required(self, name: str) -> bool:
         return self.parameters[name].default is Parameter.empty

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from discreet.learning.boosting.shapes import shape_plot
     from discreet.learning.core.account import BudgetAccount
     from discreet.learning.core.features import DeclaredFeature, categories, edges, linear_bins, log_bins
-    from discreet.learning.evaluation.evaluate import cross_validate, evaluate
-    from discreet.learning.evaluation.search import search
+    from discreet.learning.evaluation.evaluate import CrossValidation, Evaluation, cross_validate, evaluate
+    from discreet.learning.evaluation.search import ModelSearch, search
     from discreet.learning.linear.logistic_regression import LogisticRegression
     from discreet.learning.linear.naive_bayes_classifier import NaiveBayes
     from discreet.learning.linear.ridge_regression import Ridge
@@ -28,10 +28,13 @@ if TYPE_CHECKING:
 _HOMES = {
     "AdditiveModel": "boosting.model",
     "BudgetAccount": "core.account",
+    "CrossValidation": "evaluation.evaluate",
     "DeclaredFeature": "core.features",
+    "Evaluation": "evaluation.evaluate",
     "GradientBoostingClassifier": "boosting.estimators",
     "GradientBoostingRegressor": "boosting.estimators",
     "LogisticRegression": "linear.logistic_regression",
+    "ModelSearch": "evaluation.search",
     "NaiveBayes": "linear.naive_bayes_classifier",
     "Ridge": "linear.ridge_regression",
     "StandardScaler": "linear.standard_scaler",
@@ -51,10 +54,13 @@ _MODULES = ("testing",)
 __all__ = [
     "AdditiveModel",
     "BudgetAccount",
+    "CrossValidation",
     "DeclaredFeature",
+    "Evaluation",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "LogisticRegression",
+    "ModelSearch",
     "NaiveBayes",
     "Ridge",
     "StandardScaler",

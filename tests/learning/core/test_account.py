@@ -94,4 +94,4 @@ def test_a_check_refuses_and_charges_nothing():
     spent.charge(dp.events.PureEvent(0.6))
     with pytest.raises(dp.errors.BudgetError):
         spent.check(dp.events.PureEvent(0.6))
-    assert "1 fits charged" in repr(spent)
+    assert "charges: 1" in repr(spent)

@@ -95,12 +95,12 @@ class BudgetAccount:
         if not self.budget.admits(self._spent + cost):
             raise BudgetError(
                 "a fit that does not fit the account",
-                because=f"{self._fits:,} charges before it have used the budget",
+                because=f"earlier charges ({self._fits:,}) leave too little of the budget",
                 instead="dp.learning.search(model, candidates, X, y, epsilon=1), charged once for all its fits",
             )
 
     def __repr__(self) -> str:
-        return f"BudgetAccount({self.budget!r}), {self._fits:,} fits charged"
+        return f"BudgetAccount({self.budget!r}), charges: {self._fits:,}"
 
     def __sklearn_clone__(self) -> Self:
         return self
