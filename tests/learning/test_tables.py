@@ -84,6 +84,12 @@ def test_other_columns_are_refused():
         of_length(np.zeros(3), view, "y")
 
 
+def test_a_declared_column_that_is_not_there_is_named():
+    table = open_table(pa.table({"a": [1], "b": [2]}))
+    with pytest.raises(TableShapeError, match="X without the column 'c', which Model declares"):
+        column_places(table, ["a", "c"], "Model")
+
+
 def test_what_is_not_a_table_is_refused():
     for wrong, words in (
         (np.zeros(3), "Reshape your data"),

@@ -150,10 +150,14 @@ def column_places(table: TableView, names: list[str], estimator: str, *, by_name
         return list(range(len(names)))
     if by_name and table.names is not None and len(table.names) == len(names) and set(table.names) == set(names):
         return [table.names.index(name) for name in names]
+    what = f"X has {table.width} features, but {estimator} is expecting {len(names)} features as input"
+    absent = [name for name in names if name not in (table.names or names)]
+    if absent and table.width == len(names):
+        what = f"X without the column {absent[0]!r}, which {estimator} declares"
     raise TableShapeError(
-        f"X has {table.width} features, but {estimator} is expecting {len(names)} features as input",
+        what,
         because="its columns are not those of the declared features",
-        instead="X[list(model.features)]",
+        instead="X[list(model.features)], or X.select(list(model.features)) for Arrow",
     )
 
 

@@ -26,6 +26,11 @@ def test_bins_are_a_line_with_a_mark_for_missing_values_and_categories_are_bars(
     assert len(colour.patches) == FEATURES["colour"].slots
 
 
+def test_a_model_that_is_not_additive_is_refused():
+    with pytest.raises(ParameterError, match="shapes of a dict"):
+        shape_plot({})
+
+
 def test_a_feature_that_the_model_does_not_have_is_refused():
     with pytest.raises(ParameterError, match="no such term"):
         shape_plot(model_of(), ["height"])

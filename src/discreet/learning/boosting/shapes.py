@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.errors import short_traceback
+from discreet.errors import ParameterError, short_traceback
 from discreet.learning.boosting.model import AdditiveModel
 from discreet.plots import BLUE, INK, canvas
 
@@ -32,7 +32,7 @@ def shape_plot(model: AdditiveModel, features: Sequence[str] | None = None, *, o
         The figure: bins as steps, categories as bars.
 
     Raises:
-        ParameterError: If the model has no such feature or output.
+        ParameterError: If the model is not additive, or has no such feature or output.
         UnsupportedError: If matplotlib is not installed.
 
     Example:
@@ -46,6 +46,12 @@ def shape_plot(model: AdditiveModel, features: Sequence[str] | None = None, *, o
         >>> dp.learning.shape_plot(fit.model_).get_label()
         'Contribution to the score of: age'
     """
+    if not isinstance(model, AdditiveModel):
+        raise ParameterError(
+            f"shapes of a {type(model).__name__}",
+            because="only models of gradient boosting are sums of one function for each feature",
+            instead="dp.learning.shape_plot(classifier.model_) of a fitted GradientBoostingClassifier",
+        )
     ranked = [name for name in model.importance() if name in model.features]
     names = ranked[:MOST_PANELS] if features is None else list(features)
     tables = [model.shape(name, output=output) for name in names]

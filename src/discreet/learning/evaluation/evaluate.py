@@ -32,6 +32,14 @@ class Evaluation:
         model: The fitted estimator.
         event: The event that was charged.
         guarantee: What all of this reveals, in words.
+
+    Example:
+        >>> import discreet as dp
+        >>> bayes = dp.learning.NaiveBayes(features=dp.learning.categories(["a", "b"]), classes=[0, 1], size=90)
+        >>> account = dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))
+        >>> found = dp.learning.evaluate(bayes, [["a"], ["b"]] * 45, [0, 1] * 45, budget=account)
+        >>> sorted(found.figures)
+        ['accuracy', 'auc', 'base_rate', 'rows']
     """
 
     figures: dict[str, Figure]
@@ -67,6 +75,14 @@ class CrossValidation:
         folds: Figures of each fold.
         event: The event that was charged.
         guarantee: What all of this reveals, in words.
+
+    Example:
+        >>> import discreet as dp
+        >>> bayes = dp.learning.NaiveBayes(features=dp.learning.categories(["a", "b"]), classes=[0, 1], size=90)
+        >>> account = dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))
+        >>> found = dp.learning.cross_validate(bayes, [["a"], ["b"]] * 45, [0, 1] * 45, budget=account)
+        >>> sorted(found.figures)
+        ['accuracy', 'auc', 'base_rate', 'rows']
     """
 
     figures: dict[str, Figure]

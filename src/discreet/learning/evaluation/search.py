@@ -74,6 +74,14 @@ class ModelSearch:
         table: Noisy table that the figures come from.
         event: The event that was charged.
         guarantee: What all of this reveals, in words.
+
+    Example:
+        >>> import discreet as dp
+        >>> bayes = dp.learning.NaiveBayes(features=dp.learning.categories(["a", "b"]), classes=[0, 1], size=90)
+        >>> account = dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))
+        >>> candidates, rows, labels = [{"smoothing": 1}, {"smoothing": 9}], [["a"], ["b"]] * 45, [0, 1] * 45
+        >>> list(dp.learning.search(bayes, candidates, rows, labels, budget=account).parameters)
+        ['smoothing']
     """
 
     model: PrivateEstimator
