@@ -11,6 +11,7 @@ from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.question import training_of
 from discreet.learning.core.sums import Contributions
 from discreet.learning.core.training import Schedule, planned_sum
+from discreet.plan import models
 
 CLIP = 1_000
 
@@ -103,3 +104,6 @@ class CountEstimator:
 
     def predict(self, codes):
         return self.model_.scores(codes)
+
+
+models._ESTIMATORS["count"] = (__name__, "CountEstimator")

@@ -69,5 +69,5 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
 
 def test_an_argument_that_is_not_plain_is_refused():
     assert plain_value((np.int64(1), [2.0, "a", None])) == [1, [2.0, "a", None]]
-    with pytest.raises(dp.errors.UnsupportedError, match="object"):
+    with pytest.raises(dp.errors.ParameterError, match="object"):
         plain_value(object())

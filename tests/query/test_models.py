@@ -17,10 +17,45 @@ def test_a_query_for_a_model_has_its_rows_target_and_features():
     assert T.fit(MODEL, target="income").features is None
 
 
-@pytest.mark.parametrize("model", [None, "logistic", object(), CountEstimator])
+class LookAlike:
+    """A model that would write rows into its state."""
+
+    def training(self, facts):
+        return CountEstimator(size=10).training(facts)
+
+
+class Ridge(dp.learning.Ridge):
+    """A subclass of the same name, which would read targets beside one another."""
+
+    def target_steps(self, target):
+        return target, target
+
+
+def hiding(name):
+    model = dp.learning.Ridge(size=10)
+    setattr(model, name, lambda *_: None)
+    return model
+
+
+NOT_OURS = [None, "logistic", object(), CountEstimator, LookAlike(), Ridge(size=10)]
+
+
+@pytest.mark.parametrize("model", [*NOT_OURS, dp.learning.testing.noiseless(dp.learning.Ridge(size=10))])
 def test_what_is_no_model_of_ours_is_refused(model):
     with pytest.raises(dp.Refusal, match=r"models of dp\.learning"):
         T.fit(model, target="income")
+
+
+@pytest.mark.parametrize("name", ["target_steps", "training", "get_params", "_get_param_names", "learner"])
+def test_a_model_of_ours_that_hides_a_method_is_refused(name):
+    with pytest.raises(dp.Refusal, match=f"{name}' was replaced"):
+        T.fit(hiding(name), target="income")
+
+
+def test_a_fitted_model_may_be_trained_again():
+    fitted = dp.learning.Ridge(size=10)
+    fitted.model_, fitted.guarantee, fitted.n_features_in_ = object(), "", 1
+    assert T.fit(fitted, target="income").model is fitted
 
 
 @pytest.mark.parametrize("features", ["age", [], [1], ["age", "age"], 3])

@@ -10,12 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from discreet import events
-from discreet.errors import ParameterError, UnsupportedError, short_traceback
+from discreet.errors import ParameterError, short_traceback
 from discreet.learning.core.features import feature_from_json
-from discreet.learning.core.question import MODEL_FORMAT, NOT_SAVED
+from discreet.learning.core.question import MODEL_FORMAT, NOT_SAVED, plain_value
 from discreet.release.model import ModelRelease, attach_release
 
 FORMAT = MODEL_FORMAT
@@ -92,22 +90,3 @@ def _estimator_class(data: Mapping[str, Any]) -> Any:
     if not hasattr(kind, "model_from_json"):
         raise ValueError("not an estimator")
     return kind
-
-
-def plain_value(value: object) -> object:
-    """An argument as plain data.
-
-    Raises:
-        UnsupportedError: If it is neither a number, a text, a truth value, None nor a list of such.
-    """
-    if isinstance(value, np.generic):
-        return plain_value(value.item())
-    if isinstance(value, np.ndarray | list | tuple):
-        return [plain_value(each) for each in value]
-    if value is None or isinstance(value, str | int | float):
-        return value
-    raise UnsupportedError(
-        f"a saved model with an argument of type {type(value).__name__}",
-        because="a file holds numbers, texts and lists of such",
-        instead="an argument that is a number, a text or a list",
-    )

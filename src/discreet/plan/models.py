@@ -3,9 +3,11 @@
 The models themselves are in `discreet.learning`, above sessions. A session sees them through these protocols alone.
 """
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -23,6 +25,17 @@ if TYPE_CHECKING:
 PEOPLE_IN_A_BLOCK = 200_000
 MOST_BLOCKS = 10_000
 _FINEST_SHARE = 1_000
+
+_ESTIMATORS = {
+    "gradient boosting classifier": ("discreet.learning.boosting.estimators", "GradientBoostingClassifier"),
+    "gradient boosting regressor": ("discreet.learning.boosting.estimators", "GradientBoostingRegressor"),
+    "logistic regression": ("discreet.learning.linear.logistic_regression", "LogisticRegression"),
+    "naive bayes": ("discreet.learning.linear.naive_bayes_classifier", "NaiveBayes"),
+    "network": ("discreet.learning.sgd.torch_classifier", "TorchClassifier"),
+    "ridge": ("discreet.learning.linear.ridge_regression", "Ridge"),
+    "scaler": ("discreet.learning.linear.standard_scaler", "StandardScaler"),
+}
+"""Where the estimators are that a session trains. Fingerprints hold the tag, which stays when a class is renamed."""
 
 PersonIds = NDArray[np.int64]
 
@@ -115,6 +128,34 @@ class TrainableModel(Protocol):
 
     def training(self, facts: ModelFacts) -> ModelTraining:
         """The training from public facts alone, or an error."""
+
+
+def estimator_tag(model: object) -> str:
+    """The tag of an estimator of `dp.learning`, of exactly its class.
+
+    A model sees rows as they are encoded, so a subclass, another object with the same methods, or an instance that
+    hides a method could put cells into a release.
+
+    Raises:
+        ParameterError: If it is anything else.
+    """
+    kind = type(model)
+    homes = {tag: getattr(sys.modules.get(module), name, None) for tag, (module, name) in _ESTIMATORS.items()}
+    tags = [tag for tag, own in homes.items() if own is kind]
+    if not tags:
+        raise ParameterError(
+            f"a model of the class {kind.__module__}.{kind.__qualname__}",
+            because="a session trains models of dp.learning, which bound what a person contributes",
+            instead='dp.table("adult").fit(dp.learning.LogisticRegression(size=30_000), target="income")',
+        )
+    hidden = sorted(name for name in set(vars(model)) - {*signature(kind).parameters} if hasattr(kind, name))
+    if hidden:
+        raise ParameterError(
+            f"a {kind.__name__} whose {hidden[0]!r} was replaced",
+            because="a session trains models of dp.learning as they are",
+            instead=f"dp.learning.{kind.__name__}(size=30_000)",
+        )
+    return tags[0]
 
 
 def people_in_rows(columns: Sequence["pa.ChunkedArray"], count: int) -> PersonIds:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.plan import logical
-from discreet.plan.models import TrainableModel
+from discreet.plan.models import TrainableModel, estimator_tag
 
 
 @public_class
@@ -47,8 +47,8 @@ class ModelQueries:
         """Train a model on the rows: `session.release` charges for all of it, then returns the fitted model.
 
         Args:
-            model: A model of `dp.learning`, not fitted. Its own epsilon, delta and budget play no part: the session
-                has the budget.
+            model: An estimator of `dp.learning` itself, not of a subclass. Its own epsilon, rho, budget and neighbours
+                play no part: the session has them.
             target: Name of the column that is predicted.
             features: Names of the columns that it is predicted from. Default: the features that the model declares, or
                 all columns but the target and the privacy unit; each then needs bounds or keys in the catalog.
@@ -57,19 +57,14 @@ class ModelQueries:
             A query for `session.explain` and `session.release`.
 
         Raises:
-            ParameterError: If an argument is of another kind.
+            ParameterError: If an argument is of another kind, or the model of a class that is not of `dp.learning`.
 
         Example:
             >>> import discreet as dp
             >>> model = dp.learning.LogisticRegression(size=30_000)
             >>> query = dp.table("adult").fit(model, target="income", features=["age", "sex"])
         """
-        if isinstance(model, type) or not isinstance(model, TrainableModel):
-            raise ParameterError(
-                f"fit of a {type(model).__name__}",
-                because="a session trains models of dp.learning, which bound what a person contributes",
-                instead='dp.table("adult").fit(dp.learning.LogisticRegression(), target="income")',
-            )
+        estimator_tag(model)
         return ModelQuery(self._relation, model, _name(target), None if features is None else _names(features, target))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dp
 from discreet.catalog.catalog import Column
-from discreet.learning.core.question import training_of
+from discreet.learning.core.question import plain_value, training_of
 from discreet.plan.models import ModelFacts
 from trainable import CountEstimator, CountModel
 
@@ -69,7 +69,8 @@ def test_parameters_hold_all_that_is_public_and_nothing_of_an_account():
 
 
 def test_one_declaration_serves_all_columns():
-    training = training_of(CountEstimator(features=dp.learning.linear_bins(0, 1, 4)), facts())
+    columns = {"age": AGE, "hours": AGE}
+    training = training_of(CountEstimator(features=dp.learning.linear_bins(0, 1, 4)), facts(columns=columns))
     assert [feature.slots for feature in training.declared.values()] == [5, 5]
 
 
@@ -83,7 +84,25 @@ def test_the_words_of_a_training_name_model_features_size_and_parameters():
 
 def test_a_parameter_that_is_not_plain_is_refused():
     with pytest.raises(dp.Refusal, match="plain values"):
-        _ = training_of(CountEstimator(classes=[object(), "b"]), facts()).parameters
+        training_of(CountEstimator(classes=[object(), "b"]), facts())
+
+
+@pytest.mark.parametrize(
+    "odd", [float("nan"), float("-inf"), 10**400, "\ud800", ["a", {"b"}], {"a": 1}, type("s", (str,), {})()]
+)
+def test_a_value_that_no_file_holds_is_refused_before_the_charge(odd):
+    with pytest.raises(dp.Refusal, match="plain values"):
+        plain_value(odd)
+
+
+def test_a_fraction_is_a_number_of_fingerprints_and_files():
+    assert plain_value([Fraction(1, 2), Fraction(3), np.float64(2), np.array([1, 2])]) == [0.5, 3, 2.0, [1, 2]]
+    half, other = (
+        training_of(dp.learning.Ridge(alpha=alpha), facts(target_column=AGE)) for alpha in (Fraction(1, 2), 0.5)
+    )
+    assert half.parameters == other.parameters
+    state = half.train(half.people([]), is_private=False)
+    assert state["parameters"]["alpha"] == 0.5
 
 
 def test_the_bounds_of_a_target_come_from_the_catalog():

@@ -8,6 +8,8 @@ import discreet as dp
 import draws as record
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
+from discreet.planner import identity
+from discreet.planner.budget.price import Price
 from discreet.planner.queries.model import analyze_model
 from discreet.query.frame import relation_of
 from trainable import CLIP, CountEstimator, CountStep
@@ -104,15 +106,62 @@ def test_a_share_of_a_batch_buys_a_share_of_the_rho():
     assert planned(epsilon=1, share=Fraction(1, 2)).training.rho <= BUDGET.rho(1) / 2
 
 
-def test_a_training_that_would_cost_more_than_was_asked_for_is_not_planned():
-    class Expensive(CountEstimator):
-        def learner(self, features, rho, *, replace_one):
-            return super().learner(features, 2 * rho, replace_one=replace_one)
-
+def test_a_training_that_would_cost_more_than_was_asked_for_is_not_planned(monkeypatch):
+    honest = CountEstimator.learner
+    monkeypatch.setattr(
+        CountEstimator, "learner", lambda self, features, rho, **side: honest(self, features, 2 * rho, **side)
+    )
     with pytest.raises(RuntimeError, match="larger cost"):
-        planned(Expensive())
+        planned(CountEstimator())
 
 
+class LargestTarget(dp.learning.Ridge):
+    """Targets over the largest of all rows: one person moves those of all others."""
+
+    def target_steps(self, target):
+        return target, target
+
+
+class LargestCell(dp.learning.DeclaredFeature):
+    """A feature that reads cells beside one another."""
+
+    def encode(self, column):
+        return column
+
+
+def test_a_model_of_another_class_is_refused_where_no_query_checked_it():
+    with pytest.raises(dp.Refusal, match=r"models of dp\.learning"):
+        planned(LargestTarget(size=10))
+
+
+def test_a_feature_of_another_class_is_refused_and_what_an_instance_hides_is_not_used():
+    with pytest.raises(dp.Refusal, match="LargestCell"):
+        planned(CountEstimator(features={"age": LargestCell("bins", (1.0,))}))
+    hiding = dp.learning.edges([1])
+    object.__setattr__(hiding, "encode", lambda _: None)
+    (used,) = planned(CountEstimator(features={"age": hiding})).training.declared.values()
+    assert used == hiding
+    assert "encode" not in vars(used)
+
+
+def test_the_fingerprint_has_a_tag_that_stays_when_a_class_is_renamed():
+    plan = planned(dp.learning.NaiveBayes())
+    assert plan.tag == "naive bayes"
+    before = question_of(plan)
+    dp.learning.NaiveBayes.__name__ = "BayesClassifier"
+    try:
+        assert question_of(planned(dp.learning.NaiveBayes())) == before
+    finally:
+        dp.learning.NaiveBayes.__name__ = "NaiveBayes"
+    assert question_of(planned(dp.learning.LogisticRegression())) != before
+
+
+def question_of(plan):
+    return identity.model(relation_of(T), catalog(), BUDGET, Price(1), plan)
+
+
+DATED = CountEstimator(features={"born": dp.learning.edges([1])})
+NAMED = CountEstimator(features={"born": dp.learning.categories(["2000-01-01"])})
 REFUSED = {
     "no bounds": (lambda: planned(known=catalog({"age": {"type": "integer"}})), "'age'.*bounds"),
     "no keys": (lambda: planned(known=catalog({"sex": {"type": "text"}})), "'sex'.*keys"),
@@ -121,6 +170,11 @@ REFUSED = {
     "unit": (lambda: planned(features=["id"]), "privacy unit 'id'"),
     "unknown": (lambda: planned(features=["aeg"]), "aeg"),
     "undeclared": (lambda: planned(CountEstimator(features={"aeg": dp.learning.edges([1])})), "'aeg'"),
+    "bins of texts": (lambda: planned(CountEstimator(features={"sex": dp.learning.edges([1])})), "'sex'.*categories"),
+    "bins of dates": (lambda: planned(DATED, catalog({"born": {"type": "date"}})), "'born'.*numbers"),
+    "categories of dates": (lambda: planned(NAMED, catalog({"born": {"type": "date"}})), "'born'"),
+    "regression of texts": (lambda: planned(dp.learning.Ridge(target_bounds=(0, 1))), "'income'.*numbers"),
+    "endless": (lambda: planned(CountEstimator(steps=float("inf"))), "inf"),
     "no price": (lambda: planned(epsilon=None), "without epsilon or rho"),
 }
 

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from discreet import events
 from discreet.catalog.catalog import Column, ColumnType
+from discreet.catalog.columns import NUMERIC
 from discreet.errors import ParameterError, UnboundedError
 from discreet.exact.numbers import whole
 from discreet.exact.rounding import shown_up
-from discreet.learning.core.features import DeclaredFeature, categories, linear_bins
+from discreet.learning.core.features import DeclaredFeature, categories, feature_from_json, linear_bins
 from discreet.learning.core.lattice import Integers
 from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.rows import EncodedRows, group_people, pack_rows, unpack_rows
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 _OF_THE_SESSION = ("epsilon", "rho", "budget", "neighbours")
 _LONGEST = 1_000
+_LARGEST = 1e300
+_SIMPLE = (int, float, str)
 MODEL_FORMAT = "discreet.model/1"
 NOT_SAVED = ("features", "budget", "epsilon", "rho", "module")
 """Arguments that saved models do not have as given: features and networks have their place, costs are in the event."""
@@ -92,9 +95,9 @@ class SessionTraining:
     def parameters(self) -> dict[str, Any]:
         """What the estimator was asked for, with what the catalog declares."""
         params = self.estimator.get_params(deep=False)
-        own = {name: _plain(value) for name, value in sorted(params.items()) if name not in _OF_THE_SESSION}
+        own = {name: value for name, value in sorted(params.items()) if name not in (*_OF_THE_SESSION, "features")}
         features = [[name, feature.to_json()] for name, feature in self.declared.items()]
-        return {"is": self.name, "target": self.target} | own | {"features": features}
+        return {"target": self.target} | own | {"features": features}
 
     @property
     def categories(self) -> dict[str, tuple[str, ...]]:
@@ -157,7 +160,7 @@ class SessionTraining:
             "event": events.to_json(self.event),
             "has_names": True,
             "features": [[name, feature.to_json()] for name, feature in self.declared.items()],
-            "parameters": {name: _plain(value) for name, value in given.items() if name not in NOT_SAVED},
+            "parameters": {name: value for name, value in given.items() if name not in NOT_SAVED},
             "model": model.to_json(),
         }
 
@@ -187,23 +190,25 @@ def training_of(estimator: Any, facts: ModelFacts) -> SessionTraining:
         UnboundedError: If a feature has neither bounds nor keys.
         ParameterError: If the size or the classes are not declared.
     """
-    params = estimator.get_params(deep=False)
-    features = _features(params.get("features"), facts)
+    kind = type(estimator)
+    given = kind.get_params(estimator, deep=False)
+    features = _features(given.get("features"), facts)
+    params = {name: plain_value(value) for name, value in given.items() if name not in (*_OF_THE_SESSION, "features")}
     size = params.get("size") or facts.size
     if size is None:
         raise ParameterError(
-            f"{type(estimator).__name__} without a declared size",
-            because="steps and noise are planned for a public number of people",
-            instead=f"dp.learning.{type(estimator).__name__}(size=30_000), or rows: 30000 in the catalog",
+            f"{kind.__name__} without a declared size",
+            because="steps, noise and blocks are planned for a public number of people",
+            instead=f"dp.learning.{kind.__name__}(size=30_000), or rows: 30000 in the catalog",
         )
-    neighbours = "replace_one" if facts.replace_one else "add_remove"
-    own = {name: neighbours if name == "neighbours" else None for name in _OF_THE_SESSION if name in params}
     found: dict[str, Any] = {"features": features, "size": whole(size, "size")}
+    if "neighbours" in given:
+        found["neighbours"] = "replace_one" if facts.replace_one else "add_remove"
     if "classes" in params and params["classes"] is None:
         found["classes"] = _classes(facts)
-    if "target_bounds" in params and params["target_bounds"] is None:
-        found["target_bounds"] = _target_bounds(facts)
-    complete = type(estimator)(**(params | own | found))
+    if "target_bounds" in params:
+        found["target_bounds"] = _target_bounds(params["target_bounds"], facts)
+    complete = kind(**(params | found))
     learner = complete.learner(features, facts.rho, replace_one=facts.replace_one)
     return SessionTraining(complete, features, facts.target, found["size"], learner)
 
@@ -213,20 +218,48 @@ def _features(
 ) -> dict[str, DeclaredFeature]:
     """The features that the query names, or the estimator, or the catalog; each as the first of them declares it."""
     if isinstance(declared, DeclaredFeature):
-        return dict.fromkeys(facts.columns, declared)
-    given = dict(declared or {})
-    if facts.has_feature_list:
-        return {name: given.get(name) or _feature(name, column, facts) for name, column in facts.columns.items()}
-    if given:
-        for name in given:
-            if name not in facts.columns:
-                raise ParameterError(
-                    f"the feature {name!r} of the model",
-                    because="the table has no such column beside the target and the privacy unit",
-                    instead=f"features={{{next(iter(facts.columns), 'age')!r}: dp.learning.linear_bins(0, 100)}}",
-                )
-        return given
-    return {name: _feature(name, column, facts) for name, column in facts.columns.items()}
+        one = _own_feature(declared)
+        return {name: _readable(name, one, column) for name, column in facts.columns.items()}
+    given = {plain_value(name): _own_feature(each) for name, each in dict(declared or {}).items()}
+    names = list(given) if given and not facts.has_feature_list else list(facts.columns)
+    for name in names:
+        if name not in facts.columns:
+            raise ParameterError(
+                f"the feature {name!r} of the model",
+                because="the table has no such column beside the target and the privacy unit",
+                instead=f"features={{{next(iter(facts.columns), 'age')!r}: dp.learning.linear_bins(0, 100)}}",
+            )
+    found = {name: given.get(name) or _feature(name, facts.columns[name], facts) for name in names}
+    return {name: _readable(name, feature, facts.columns[name]) for name, feature in found.items()}
+
+
+def _readable(name: str, feature: DeclaredFeature, column: Column) -> DeclaredFeature:
+    """The feature, if cells of the declared type can be read so: bins of numbers, categories of names."""
+    if feature.is_ordered and column.type not in (*NUMERIC, ColumnType.BOOLEAN):
+        raise ParameterError(
+            f"bins of the column {name!r} of type {column.type}",
+            because="bins are declared for numbers",
+            instead=f'features={{{name!r}: dp.learning.categories(["A", "B"])}}',
+        )
+    if not feature.is_ordered and column.type not in (*NUMERIC, ColumnType.BOOLEAN, ColumnType.TEXT):
+        raise ParameterError(
+            f"categories of the column {name!r} of type {column.type}",
+            because="categories are declared for texts, whole numbers and truth values",
+            instead='features=["age", "sex"] in fit, which names other columns',
+        )
+    return feature
+
+
+def _own_feature(declared: object) -> DeclaredFeature:
+    """The same declaration, made anew from plain data: nothing else of the object that was given reads cells."""
+    if type(declared) is not DeclaredFeature:
+        raise ParameterError(
+            f"a feature of type {type(declared).__name__}",
+            because="bins and categories are declared, and read each cell alone",
+            instead='features={"age": dp.learning.linear_bins(17, 90)}',
+        )
+    data = DeclaredFeature.to_json(declared)
+    return feature_from_json({name: plain_value(value) for name, value in data.items()})
 
 
 def _feature(name: str, column: Column, facts: ModelFacts) -> DeclaredFeature:
@@ -269,8 +302,16 @@ def _classes(facts: ModelFacts) -> list[Any]:
     return named
 
 
-def _target_bounds(facts: ModelFacts) -> tuple[float, float]:
+def _target_bounds(declared: Any, facts: ModelFacts) -> Any:
+    if facts.target_column.type not in (*NUMERIC, ColumnType.BOOLEAN):
+        raise ParameterError(
+            f"a regression of the target {facts.target!r} of type {facts.target_column.type}",
+            because="bounds are declared for numbers",
+            instead="dp.learning.LogisticRegression(size=30_000), which predicts classes",
+        )
     bounds = facts.target_column.bounds
+    if declared is not None:
+        return declared
     if bounds is None:
         raise UnboundedError(
             f"the target {facts.target!r}",
@@ -288,20 +329,39 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-def _plain(value: Any) -> Any:
-    """A parameter as plain data for the fingerprint."""
-    if isinstance(value, Mapping):
-        return [[str(name), _plain(part)] for name, part in value.items()]
-    if isinstance(value, DeclaredFeature):
-        return value.to_json()
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
+def plain_value(value: object) -> Any:
+    """An argument as plain data, for fingerprints, saved models and models that a session makes anew.
+
+    Args:
+        value: A number, a text, a truth value, None, or a list, tuple or array of such.
+
+    Returns:
+        The same as the types of JSON; a fraction is the nearest double.
+
+    Raises:
+        ParameterError: If it is anything else, or has no place in a file.
+    """
     if isinstance(value, np.generic):
-        return value.item()
-    if value is None or isinstance(value, str | int | float | bool | Fraction):
+        value = value.item()
+    elif isinstance(value, np.ndarray):
+        value = value.tolist()
+    if type(value) in (list, tuple):
+        return [plain_value(each) for each in value]  # type: ignore[attr-defined]
+    if type(value) is Fraction:
+        value = value.numerator if value.denominator == 1 else float(value)
+    if value is None or type(value) is bool or _is_number(value) or _is_text(value):
         return value
     raise ParameterError(
-        f"a parameter of type {type(value).__name__}",
-        because="parameters of a model are plain values, so that the same query is found again",
-        instead="numbers, texts, lists and features of dp.learning",
+        f"a parameter of type {type(value).__name__}" if type(value) not in _SIMPLE else f"a parameter {value!r:.50}",
+        because="parameters are plain values, which fingerprints and files can hold",
+        instead="a number, a text or a list",
     )
+
+
+def _is_number(value: object) -> bool:
+    return (type(value) is int or type(value) is float) and -_LARGEST < value < _LARGEST
+
+
+def _is_text(value: object) -> bool:
+    """Whether it is a text that UTF-8 can write."""
+    return type(value) is str and not any("\ud800" <= letter <= "\udfff" for letter in value)

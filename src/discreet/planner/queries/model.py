@@ -17,7 +17,7 @@ from discreet.errors import ParameterError
 from discreet.events import Event
 from discreet.exact.numbers import Number
 from discreet.plan import logical
-from discreet.plan.models import BlockSplit, ModelFacts, ModelTraining, TrainableModel, split_people
+from discreet.plan.models import BlockSplit, ModelFacts, ModelTraining, TrainableModel, estimator_tag, split_people
 from discreet.plan.physical import CountRows, Keys, Pushdown, Read, Term
 from discreet.planner.budget import allocation
 from discreet.planner.queries.private_plan import AnswerPlan, HiddenMargin
@@ -33,6 +33,7 @@ UNIT = "discreet_unit_{}"
 class ModelPlan(AnswerPlan):
     """Everything about the training of a model that is public before it runs."""
 
+    tag: str
     training: ModelTraining
     target: str
     columns: Mapping[str, Term]
@@ -106,7 +107,8 @@ def analyze_model(
         rho=spent.amount,
         replace_one=unit.neighbours is Neighbours.REPLACE_ONE,
     )
-    training = model.training(facts)
+    tag = estimator_tag(model)
+    training = type(model).training(model, facts)
     if training.rho > spent.amount:
         raise RuntimeError("a training of a larger cost than the one that was asked for")
     read = {name: scope.term(logical.ColumnRef(name)) for name in (*training.features, target)}
@@ -117,6 +119,7 @@ def analyze_model(
         spending=spent,
         slice=scope.table.part,
         pushdown=pushdown,
+        tag=tag,
         training=training,
         target=target,
         columns=read | units,
