@@ -61,6 +61,19 @@ def test_undeclared_facts_come_from_rows():
     assert noiseless(SlotRegressor()).fit(np.ones((3, 1)), [5, 5, 5]).predict([[1]]) == pytest.approx(5)
 
 
+def test_a_session_refuses_a_variant_before_a_charge():
+    people, budget = dp.datasets.people(50), dp.Budget(epsilon=2, delta=1e-9)
+    bounds = {"hours_per_week": dp.learning.linear_bins(0, 100)}
+    model = noiseless(dp.learning.Ridge(features=bounds, target_bounds=(0, 200_000), size=50))
+    with dp.testing.protect(people, name="people", privacy_unit=dp.ROW, budget=budget) as session:
+        left = float(session.remaining())
+        with pytest.raises(dp.errors.Refusal, match="NotPrivateRidge"):
+            session.release(dp.table("people").fit(model, target="income"), epsilon=1)
+        assert float(session.remaining()) == left
+    with pytest.raises(dp.errors.UnsupportedError, match="NOT PRIVATE"):
+        model.training(None)
+
+
 def test_only_estimators_of_discreet_have_variants():
     with pytest.raises(dp.errors.ParameterError, match="str"):
         noiseless("model")

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from importlib.util import find_spec
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
+T = TypeVar("T")
 Features = Mapping[str, DeclaredFeature] | DeclaredFeature
 FITTED_STATE = (
     "model_",
@@ -232,7 +233,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _charge(self, event: events.Event) -> None:
         account_of(self.budget, type(self).__name__).charge(event)
 
-    def _guard(self, work: Callable[[], PublicModel]) -> PublicModel:
+    def _guard(self, work: Callable[[], T]) -> T:
         """Work after the charge: neither an error nor a warning says anything of a cell."""
         if not self._is_private:
             return work()

@@ -1,7 +1,7 @@
 """Estimators without noise, for tests: NOT PRIVATE. They show what an algorithm does, and run the checks of sklearn.
 
-They train on exact sums and are not charged. What was not declared (features, classes, bounds, size) is taken from the
-rows, and rows that a private estimator leaves out in silence are errors here.
+They train on exact sums and are not charged; evaluations and sessions refuse them. What was not declared (features,
+classes, bounds, size) is taken from the rows, and rows that a private estimator leaves out in silence are errors here.
 """
 
 from collections.abc import Mapping
@@ -18,6 +18,7 @@ from discreet.learning.core.learner import PublicModel
 from discreet.learning.core.training import ExactSums, NoisySums
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.tables import TableView, numbers, open_cells, open_table, texts
+from discreet.plan.models import ModelFacts
 from discreet.planner.budget.allocation import Spending, spending
 
 from sklearn.utils.multiclass import check_classification_targets  # isort: skip
@@ -90,6 +91,13 @@ class _NotPrivate(PrivateEstimator):
             "a saved model that is NOT PRIVATE",
             because="it was trained without noise, for tests",
             instead="model.fit(X, y).save(path), with the private estimator",
+        )
+
+    def training(self, facts: ModelFacts) -> NoReturn:  # noqa: ARG002 - refused for all facts
+        raise UnsupportedError(
+            "a model in a session that is NOT PRIVATE",
+            because="it would be charged and look private; it has no noise, for tests",
+            instead='dp.table("adult").fit(model, target="income"), with the private estimator',
         )
 
     def _spending(self) -> Spending:

@@ -1,16 +1,21 @@
 """A trial is planned from public facts: its schedules, its events, and settings that are checked before data."""
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.errors import ParameterError
+from discreet.errors import Failure, ParameterError, UnsupportedError
 from discreet.learning.core.lattice import ONE
+from discreet.learning.core.sums import LARGEST_CLIP
 from discreet.learning.evaluation import trial
 from discreet.learning.evaluation.holdout import KeyedSplit
-from discreet.learning.evaluation.scores import UNIT
+from discreet.learning.evaluation.scores import MOST_CLASSES, MOST_ROWS, UNIT
+from discreet.learning.sgd.model import NetworkModel
+from discreet.learning.tables import encode_table
+from discreet.learning.testing import noiseless
 from learning.tiny import SlotClassifier, SlotRegressor
 
 FEATURES = {"a": dp.learning.linear_bins(0, 1, 4), "b": dp.learning.linear_bins(0, 1, 4)}
@@ -67,7 +72,6 @@ def test_a_copy_with_another_account_leaves_the_model_alone():
     assert (copy.budget, copy.epsilon, model.epsilon) == (other, 2, None)
     assert model.budget is not other
     assert trial.prepare(model, None, None).budget is model.budget
-    assert trial.is_private(copy)
     assert trial.spending_of(copy).epsilon == 2
 
 
@@ -85,6 +89,81 @@ def test_settings_outside_their_range_are_refused(arguments):
     settings = {"bins": 32, "rows": 1, "largest_error": 0.25, "confidence": 0.95} | arguments
     with pytest.raises(ParameterError):
         trial.scoring(**settings)
+
+
+def table_of(count=60):
+    values = np.random.default_rng(3).random((count, 2))
+    return values, (values.sum(axis=1) > 1).astype(int)
+
+
+EVALUATIONS = {
+    "evaluate": dp.learning.evaluate,
+    "cross_validate": dp.learning.cross_validate,
+    "search": lambda model, *rows, **more: dp.learning.search(model, [{"size": 100}], *rows, **more),
+}
+every_evaluation = pytest.mark.parametrize("run", EVALUATIONS.values(), ids=EVALUATIONS)
+
+
+@every_evaluation
+@pytest.mark.parametrize("is_fitted", [False, True])
+def test_a_variant_without_noise_is_refused_before_a_charge(run, is_fitted):
+    budget, rows = account(), table_of()
+    model = noiseless(classifier())
+    model = model.fit(*rows) if is_fitted else model
+    with pytest.raises(UnsupportedError, match="NOT PRIVATE"):
+        run(model, *rows, budget=budget)
+    assert budget.fits == 0
+
+
+@every_evaluation
+@pytest.mark.parametrize("is_fitted", [False, True])
+def test_a_network_is_refused_before_a_charge(run, is_fitted):
+    """Floats of a batch move with its size, so one person could move the scores of many others by a bin."""
+    budget = account()
+    model = dp.learning.TorchClassifier(
+        features=FEATURES, classes=[0, 1], size=100, budget=budget, allow_float_gradients=True
+    )
+    if is_fitted:
+        model.model_ = NetworkModel((), {}, (5, 5), 2)
+    with pytest.raises(UnsupportedError, match="network"):
+        run(model, *table_of())
+    assert budget.fits == 0
+
+
+@every_evaluation
+def test_a_warning_after_the_charge_is_not_shown(run, monkeypatch, recwarn):
+    def warn(*given):
+        warnings.warn("a cell is 73.5193", stacklevel=1)
+        _ = np.float64(1) / np.float64(0)
+        return encode_table(*given)
+
+    monkeypatch.setattr("discreet.learning.evaluation.trial.encode_table", warn)
+    run(classifier(), *table_of())
+    assert not recwarn.list
+
+
+@every_evaluation
+def test_a_warning_that_is_an_error_after_the_charge_is_one_sentence(run, monkeypatch):
+    def fail(*_):
+        raise RuntimeWarning("a cell is 73.5193")
+
+    monkeypatch.setattr("discreet.learning.evaluation.trial.encode_table", fail)
+    with pytest.raises(Failure) as caught:
+        run(classifier(), *table_of())
+    assert "73.5193" not in str(caught.value)
+
+
+@every_evaluation
+def test_more_classes_than_the_proof_covers_are_refused_before_a_charge(run):
+    budget = account()
+    with pytest.raises(ParameterError, match="4,097 classes"):
+        run(classifier(range(MOST_CLASSES + 1)), *table_of(), budget=budget)
+    assert budget.fits == 0
+
+
+def test_the_most_classes_and_rows_keep_the_clip_within_its_bound():
+    plan = plan_of(classifier(range(MOST_CLASSES)), trial.Scoring(bins=2, rows=MOST_ROWS))
+    assert plan.score_schedule.sums[0].clip == LARGEST_CLIP
 
 
 def test_shares_are_below_one():

@@ -5,9 +5,10 @@ from fractions import Fraction
 from typing import Any
 
 from discreet import events
-from discreet.errors import Failure, ParameterError, public_class, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, whole
 from discreet.learning.core.account import BudgetAccount
+from discreet.learning.core.learner import PublicModel
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.evaluation import trial
 from discreet.learning.evaluation.figures import ErrorTable, Figure, ScoreTable, mean
@@ -148,6 +149,7 @@ def evaluate(
     Raises:
         BudgetError: If the cost does not fit the account; nothing is read.
         ParameterError: If an argument is outside its range.
+        UnsupportedError: If the model is a network, or a variant without noise.
         Failure: If reading, training or scoring failed after the charge.
 
     Example:
@@ -170,15 +172,14 @@ def evaluate(
     event = plan.score_event if is_fitted else parallel_event(plan.fit_event, plan.score_event, replace_one=replace_one)
     guarantee = _guarantee(estimator, cells, "this evaluation")
     trial.charge(estimator, event)
-    try:
+
+    def work() -> tuple[PublicModel, ScoreTable | ErrorTable]:
         people = cells.read(estimator, plan.features, KeyedSplit())
         out = is_below(people.numbers, Fraction(1) if is_fitted else share)
-        trained = model.model_ if is_fitted else plan.train(people.part(~out))
-        table = plan.score(trained, people.part(out))
-    except Exception:
-        if trial.is_private(estimator):
-            raise Failure from None
-        raise
+        found = model.model_ if is_fitted else plan.train(people.part(~out))
+        return found, plan.score(found, people.part(out))
+
+    trained, table = trial.guard(estimator, work)
     adopted = model if is_fitted else estimator.adopt(trained, plan.features, event, guarantee)
     return Evaluation(figures_of(table), table, adopted, event, guarantee)
 
@@ -223,6 +224,7 @@ def cross_validate(
     Raises:
         BudgetError: If the cost does not fit the account; nothing is read.
         ParameterError: If an argument is outside its range.
+        UnsupportedError: If the model is a network, or a variant without noise.
         Failure: If reading, training or scoring failed after the charge.
 
     Example:
@@ -244,16 +246,14 @@ def cross_validate(
     event = folds_event(plan.fit_event, plan.score_event, number, replace_one=replace_one)
     guarantee = _guarantee(estimator, cells, "this cross-validation")
     trial.charge(estimator, event)
-    try:
+
+    def work() -> list[ScoreTable | ErrorTable]:
         people = cells.read(estimator, plan.features, KeyedSplit())
         fold = fold_numbers(people.numbers, number)
         models = [plan.train(people.part(fold != each)) for each in range(number)]
-        tables = [plan.score(models[each], people.part(fold == each)) for each in range(number)]
-    except Exception:
-        if trial.is_private(estimator):
-            raise Failure from None
-        raise
-    found = tuple(figures_of(table) for table in tables)
+        return [plan.score(models[each], people.part(fold == each)) for each in range(number)]
+
+    found = tuple(figures_of(table) for table in trial.guard(estimator, work))
     return CrossValidation({name: mean([each[name] for each in found]) for name in found[0]}, found, event, guarantee)
 
 

@@ -45,6 +45,9 @@ WIDEST_SCORE = 4
 MOST_ROWS = LARGEST_CLIP // (UNIT * 64)
 """The largest number of rows of a person that a clip may allow."""
 
+MOST_CLASSES = 64**2
+"""The largest number of classes: then the clip of the largest number of rows is within its bound."""
+
 
 def score_edges(bins: int = DEFAULT_BINS, widest: int = WIDEST_SCORE) -> tuple[int, ...]:
     """Edges of bins of equal width between two scores of opposite sign, in steps; 0 is one of them.

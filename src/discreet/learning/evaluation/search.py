@@ -35,7 +35,7 @@ from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.accounting.prices import total
 from discreet.accounting.renyi import divergence_over_order
-from discreet.errors import BudgetError, Failure, ParameterError, public_class, short_traceback
+from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, rational, shown, whole
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.learner import PublicModel
@@ -174,6 +174,7 @@ def search(
     Raises:
         BudgetError: If the cost does not fit the account, or no search of so many runs fits epsilon.
         ParameterError: If an argument is outside its range, or a candidate changes what all share.
+        UnsupportedError: If the model is a network, or a variant without noise.
         Failure: If reading, training or scoring failed after the charge.
 
     Example:
@@ -196,13 +197,12 @@ def search(
     guarantee = str(Guarantee(spent.epsilon, spent.delta, trial.unit_of_rows(shared, cells), "this search"))
     event = selection.mechanism.event()
     trial.charge(shared, event)
-    try:
+
+    def work() -> _Run:
         parts = _read(plans, cells, share)
-        best = selection.mechanism.release(lambda: _run(plans, parts), lambda run: _quality(run.table, figure))
-    except Exception:
-        if trial.is_private(shared):
-            raise Failure from None
-        raise
+        return selection.mechanism.release(lambda: _run(plans, parts), lambda run: _quality(run.table, figure))
+
+    best = trial.guard(shared, work)
     plan = plans[best.candidate]
     adopted = plan.estimator.adopt(best.model, plan.features, event, guarantee)
     return ModelSearch(adopted, choices[best.candidate], figures_of(best.table), best.table, event, guarantee)

@@ -1,17 +1,18 @@
 """One trial of an estimator: a fit on some people and its noisy score on others, planned from public facts.
 
-The steps of a fit are those of `PrivateEstimator`: its checks, its account, its sums; variants without noise stay so.
+The steps of a fit are those of `PrivateEstimator`: its checks, its account, its sums, its guard after the charge.
+Variants without noise and networks are refused before the charge.
 """
 # ruff: noqa: SLF001 - a trial takes the steps of a fit one by one, so that parts of people go where they belong
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet import events
 from discreet.catalog.privacy_unit import ROW, Unit, unit_of
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact.numbers import Number, positive, shown, whole
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
@@ -24,6 +25,7 @@ from discreet.learning.evaluation.figures import ErrorTable, ScoreTable, score_t
 from discreet.learning.evaluation.holdout import KeyedSplit, RowsOfPeople, gather
 from discreet.learning.evaluation.scores import (
     DEFAULT_BINS,
+    MOST_CLASSES,
     MOST_ROWS,
     UNIT,
     ErrorStep,
@@ -32,9 +34,11 @@ from discreet.learning.evaluation.scores import (
     columns_of,
     score_edges,
 )
+from discreet.learning.sgd.torch_classifier import TorchClassifier
 from discreet.learning.tables import TableView, column_places, encode_table, of_length, open_cells, open_table
 from discreet.planner.budget.allocation import Spending
 
+T = TypeVar("T")
 MOST_BINS = 1024
 
 
@@ -57,7 +61,7 @@ class Scoring:
     def schedule(self, estimator: PrivateEstimator, rho: Fraction, *, replace_one: bool) -> Schedule:
         """The one noisy sum of a score."""
         if isinstance(estimator, PrivateClassifier):
-            columns = columns_of(len(estimator.declared_classes()))
+            columns = columns_of(_number_of_classes(estimator))
             clip, length = clip_of(self.rows, columns), columns * 2 * self.bins
         else:
             clip, length = clip_of(self.rows, 2), 2
@@ -178,6 +182,7 @@ def prepare(model: object, budget: BudgetAccount | None, epsilon: Number | None,
 
     Raises:
         ParameterError: If it is not an estimator of discreet.learning.
+        UnsupportedError: If it has no noise, or its scores are floats.
     """
     if not isinstance(model, PrivateClassifier | PrivateRegressor):
         raise ParameterError(
@@ -185,6 +190,7 @@ def prepare(model: object, budget: BudgetAccount | None, epsilon: Number | None,
             because="only classifiers and regressors of discreet.learning give scores as integers",
             instead='model = dp.learning.GradientBoostingClassifier(features={"age": dp.learning.linear_bins(17, 90)})',
         )
+    _refuse_inexact(model)
     parameters = model.get_params(deep=False) | changes
     if budget is not None:
         parameters["budget"] = budget
@@ -204,9 +210,9 @@ def charge(estimator: PrivateEstimator, event: events.Event) -> None:
     estimator._charge(event)
 
 
-def is_private(estimator: PrivateEstimator) -> bool:
-    """Whether it has noise; variants for tests have none."""
-    return estimator._is_private
+def guard(estimator: PrivateEstimator, work: Callable[[], T]) -> T:
+    """Work after the charge: neither an error nor a warning says anything of a cell."""
+    return estimator._guard(work)
 
 
 def unit_of_rows(estimator: PrivateEstimator, rows: OpenRows) -> Unit:
@@ -224,6 +230,33 @@ def share_of(value: Number, name: str) -> Fraction:
     if share >= 1:
         raise ParameterError(f"{name}={shown(share)}", because="it is a share below 1", instead=f"{name}=0.2")
     return share
+
+
+def _refuse_inexact(model: PrivateEstimator) -> None:
+    """Refuse models whose figures would not have the guarantee that is stated with them."""
+    if not model._is_private:
+        raise UnsupportedError(
+            "an evaluation of a model that is NOT PRIVATE",
+            because="its figures would be exact, not charged, and look private",
+            instead="model.fit(X, y).score(X, y) in tests, or the private estimator",
+        )
+    if isinstance(model, TorchClassifier):
+        raise UnsupportedError(
+            "an evaluation of a network on private rows",
+            because="its scores are floats that depend on other rows of a batch",
+            instead="dp.learning.LogisticRegression, whose scores are integers; or model.score(X, y) on public rows",
+        )
+
+
+def _number_of_classes(estimator: PrivateClassifier) -> int:
+    number = len(estimator.declared_classes())
+    if number > MOST_CLASSES:
+        raise ParameterError(
+            f"an evaluation of {number:,} classes",
+            because=f"tables of scores are proved for at most {MOST_CLASSES:,} classes",
+            instead="classes=[...] with fewer labels, where rare ones are one label",
+        )
+    return number
 
 
 def _regressor(estimator: PrivateEstimator) -> PrivateRegressor:
