@@ -286,6 +286,11 @@ class TestColumns:
         column = _column("{type: text, keys: [010, 02134, no, on, 12:30, 2026-01-01, 1_000_x, <<, 0x1F]}")
         assert column.keys == ("010", "02134", "no", "on", "12:30", "2026-01-01", "1_000_x", "<<", "0x1F")
 
+    def test_texts_as_keys_of_another_type_are_answered_by_the_type_of_their_column(self):
+        columns = {"id": {"type": "text"}, "smokes": {"type": "boolean", "keys": ["no", "yes"]}}
+        with pytest.raises(dp.errors.CatalogError, match=r"instead  types=\{'smokes': \"text\"\} in dp.protect"):
+            module.validate(module.Table, {"privacy_unit": "id", "max_rows": 1, "columns": columns}, "a table")
+
     def test_keys_of_dates_and_timestamps_are_written_in_iso_form(self):
         assert _column("{type: date, keys: [2026-01-31, ~]}").keys == (dt.date(2026, 1, 31), None)
         stamps = _column("{type: timestamp, keys: [2026-01-31 12:00, 2026-01-31T12:00:01]}").keys

@@ -485,6 +485,8 @@ def _nearest_field(error: Mapping[str, Any]) -> str:
     place = str(error["loc"][-1]) if error["loc"] else ""
     if place == "type" and error["type"] == "value_error":
         return f"type: {nearest_type(str(error['input']))}"
+    if "keys: '" in error["msg"] and "is not of type" in error["msg"]:
+        return f'types={{{place!r}: "text"}} in dp.protect, or type: text in the catalog'
     nearest = suggestion(place, fields) if error["type"] == "extra_forbidden" else ""
     if "slice" in error["loc"] and nearest not in fields:
         return "slice: {of: visits, column: visited, start: 2026-10-01, end: 2026-11-01}"

@@ -161,6 +161,7 @@ def test_a_quotient_solves_the_equation_of_fieller():
     for end in (found.low, found.high):
         assert (30 - end * 100) ** 2 == pytest.approx(normal_quantile(0.95) ** 2 * (4 - 4 * end + 8 * end**2))
     assert str(Figure(0.5, 0.25, 0.75)) == "0.5000 (0.2500 to 0.7500)"
+    assert str(Figure(4014.7, 3943.4, 4086.1)) == "4,015 (3,943 to 4,086)"
 
 
 def test_a_mean_of_figures_is_narrower_than_each():

@@ -49,6 +49,11 @@ class BudgetAccount:
         """Number of charges so far."""
         return self._fits
 
+    @property
+    def remaining(self) -> float:
+        """Largest epsilon of one more fit, rounded down."""
+        return float(self.budget.gaussian_left(self._spent))
+
     @short_traceback
     def charge(self, event: events.Event) -> None:
         """Charge an event, before any row is read; it is never refunded.

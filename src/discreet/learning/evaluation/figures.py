@@ -31,6 +31,8 @@ from discreet.learning.core.lattice import ONE, Integers
 from discreet.learning.evaluation.scores import UNIT
 
 Floats = NDArray[np.float64]
+_LARGE = 1_000
+"""Figures from here on are shown without digits after the point."""
 
 
 class Figure(NamedTuple):
@@ -47,7 +49,8 @@ class Figure(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{self.value:.4f} ({self.low:.4f} to {self.high:.4f})"
+        form = ".4f" if abs(self.high) < _LARGE else ",.0f"
+        return f"{self.value:{form}} ({self.low:{form}} to {self.high:{form}})"
 
 
 class CalibrationRow(NamedTuple):
