@@ -8,7 +8,7 @@ import pytest
 import discreet as dp
 from discreet.learning.core.lattice import ONE
 from discreet.learning.core.rows import EncodedRows
-from discreet.learning.core.sums import Contributions
+from discreet.learning.core.sums import LARGEST_CLIP, Contributions
 from discreet.learning.core.training import ExactSums, NoisySums, PeopleInMemory, Schedule, planned_sum
 
 
@@ -33,6 +33,12 @@ def test_the_event_of_a_schedule_is_that_of_all_its_sums():
     assert schedule.rho <= Fraction(5, 100)
     assert dp.accounting.prices.total(schedule.event).rho == schedule.rho
     assert schedule.rho > Fraction(499, 10_000)
+
+
+def test_a_clip_that_sums_do_not_allow_is_refused_with_its_schedule():
+    assert planned_sum(LARGEST_CLIP, 4, Fraction(1, 100)).clip == LARGEST_CLIP
+    with pytest.raises(dp.errors.ParameterError, match="features"):
+        planned_sum(LARGEST_CLIP + 1, 4, Fraction(1, 100))
 
 
 @pytest.mark.guarantee("learning.core.training")

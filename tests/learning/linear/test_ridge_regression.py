@@ -36,6 +36,16 @@ def test_a_line_and_a_category_are_learned_with_noise():
     assert 1 - np.mean((predicted - target) ** 2) / target.var() > 0.9
 
 
+def test_more_features_than_the_clip_allows_are_refused_before_a_charge():
+    spent, bins = account(), dp.learning.linear_bins(-1, 1, 2)
+    model = dp.learning.Ridge(features=bins, target_bounds=(-1, 1), budget=spent)
+    with pytest.raises(ParameterError, match="359 for Ridge"):
+        model.fit(np.zeros((3, 360)), np.zeros(3))
+    assert spent.fits == 0
+    model.fit(np.zeros((3, 359)), np.zeros(3))
+    assert spent.fits == 1
+
+
 def test_a_fit_is_charged_once_and_a_spent_account_refuses_the_next():
     frame, target = table(50, np.random.default_rng(2))
     model = dp.learning.Ridge(features=FEATURES, target_bounds=(-20, 20), budget=account())

@@ -11,7 +11,8 @@ Guarantee
     docs/proofs/learning/core/training.md.
 
 Exactness
-    Sums are 64-bit integers, noise is drawn exactly (samplers/discrete.py), and rho is rational.
+    Sums are 64-bit integers, noise is drawn exactly (samplers/discrete.py), and rho is rational. A clip beyond what
+    sums of 64 bits allow is refused with the schedule, before the charge.
 
 Not covered
     The time that training takes, which depends on the number of rows.
@@ -29,9 +30,10 @@ from typing import Protocol
 import numpy as np
 
 from discreet import events
+from discreet.errors import ParameterError
 from discreet.learning.core.lattice import Integers
 from discreet.learning.core.rows import EncodedRows
-from discreet.learning.core.sums import Step, people_sum
+from discreet.learning.core.sums import LARGEST_CLIP, Step, people_sum
 from discreet.mechanisms import Gaussian
 
 
@@ -79,7 +81,17 @@ class Schedule:
 
 
 def planned_sum(clip: int, length: int, rho: Fraction, *, replace_one: bool = False) -> PlannedSum:
-    """A sum of vectors of norm at most `clip`, with noise of this rho."""
+    """A sum of vectors of norm at most `clip`, with noise of this rho.
+
+    Raises:
+        ParameterError: If the clip is longer than sums of people allow; schedules are made before the charge.
+    """
+    if clip > LARGEST_CLIP:
+        raise ParameterError(
+            "a model of so many features or classes",
+            because="the vector of a person would be longer than sums in 64 bits allow",
+            instead="features={...} with fewer columns (359 for Ridge), or dp.learning.GradientBoostingRegressor",
+        )
     moved = 2 * clip if replace_one else clip
     return PlannedSum(clip, Gaussian(squared_sensitivity=moved**2, rho=rho, dimension=length))
 
