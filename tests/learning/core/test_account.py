@@ -100,8 +100,8 @@ def test_a_check_refuses_and_charges_nothing():
 def test_what_remains_can_be_spent_and_no_more():
     live = dp.learning.BudgetAccount(dp.Budget(epsilon=2, delta=1e-6))
     model = dp.learning.NaiveBayes(features=dp.learning.linear_bins(0, 9), classes=[0, 1], size=9, budget=live)
-    assert live.remaining == 2
+    assert live.remaining() == 2
     model.set_params(epsilon=1).fit([[1]], [1])
-    assert 1 < live.remaining < 2
-    model.set_params(epsilon=live.remaining).fit([[1]], [1])
-    assert live.remaining < 0.01
+    assert 1 < live.remaining() < 2
+    model.set_params(epsilon=live.remaining()).fit([[1]], [1])
+    assert live.remaining() < 0.01

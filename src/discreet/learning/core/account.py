@@ -49,9 +49,18 @@ class BudgetAccount:
         """Number of charges so far."""
         return self._fits
 
-    @property
+    @short_traceback
     def remaining(self) -> float:
-        """Largest epsilon of one more fit, rounded down."""
+        """Largest epsilon of one more fit.
+
+        Returns:
+            The epsilon, rounded down.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5)).remaining()
+            1.0
+        """
         return float(self.budget.gaussian_left(self._spent))
 
     @short_traceback
