@@ -1,13 +1,17 @@
 """People of rows, and blocks of people, from public numbers alone."""
 
-from fractions import Fraction
-
 import numpy as np
 import pyarrow as pa
-import pytest
 
-import discreet as dp
-from discreet.plan.models import MOST_BLOCKS, TrainableModel, people_in_rows, split_people
+from discreet.plan.models import (
+    BYTES_IN_A_BLOCK,
+    LONG_TEXT,
+    MOST_BLOCKS,
+    TrainableModel,
+    longest_text,
+    number_of_blocks,
+    people_in_rows,
+)
 from trainable import CountEstimator
 
 
@@ -29,24 +33,16 @@ def test_rows_of_nobody_have_no_person():
     assert len(people_in_rows([pa.chunked_array([[]], pa.string())], 0)) == 0
 
 
-def test_blocks_have_a_bounded_number_of_people():
-    assert split_people(1).number == 1
-    assert split_people(200_001).number == 2
-    assert split_people(10**15).number == MOST_BLOCKS
+def test_blocks_have_a_bounded_number_of_people_and_of_bytes():
+    assert number_of_blocks(1, 1, 100) == 1
+    assert number_of_blocks(200_001, 1, 100) == 2
+    assert number_of_blocks(200_000, 10, 1_000) == -(-200_000 * 10_000 // BYTES_IN_A_BLOCK) == 15
+    assert number_of_blocks(10**15, 1, 100) == MOST_BLOCKS
 
 
-def test_a_share_of_the_blocks_is_held_out():
-    split = split_people(1_000, 0.2)
-    assert (split.number, split.held_out) == (5, 1)
-    assert [split.is_held_out(block) for block in range(5)] == [True, False, False, False, False]
-    larger = split_people(3_000_000, Fraction(1, 5))
-    assert larger.held_out * 5 == larger.number >= 15
-
-
-@pytest.mark.parametrize("share", [0, 1, -0.1, 1.5])
-def test_a_share_that_leaves_nobody_on_one_side_is_refused(share):
-    with pytest.raises(dp.Refusal, match="holdout"):
-        split_people(10, share)
+def test_a_text_that_counts_is_as_long_as_the_longest_declared_one():
+    assert longest_text(["a", "b"]) == longest_text([]) == LONG_TEXT
+    assert longest_text(["a", "\u00e9" * 100]) == 200
 
 
 def test_an_estimator_is_a_trainable_model():

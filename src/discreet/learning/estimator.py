@@ -45,6 +45,7 @@ from discreet.learning.tables import (
 from discreet.plan.models import ModelFacts
 from discreet.planner.budget.allocation import Spending, spending
 from discreet.release.guarantee import Guarantee
+from discreet.release.model import ATTACHED
 
 if find_spec("sklearn") is None:
     raise missing_extra("an estimator", "scikit-learn", "learning")
@@ -178,6 +179,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Returns:
             The estimator.
         """
+        for name in ATTACHED:
+            self.__dict__.pop(name, None)
         self.model_, self.event_, self.guarantee_ = model, event, guarantee
         self.features_ = dict(features)
         self.n_features_in_ = len(self.features_)

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from discreet.catalog.catalog import Column
 from discreet.errors import ParameterError
 from discreet.events import Event
-from discreet.exact.numbers import Number, rational
 from discreet.plan.wording import Lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 PEOPLE_IN_A_BLOCK = 200_000
+BYTES_IN_A_BLOCK = 2**27
 MOST_BLOCKS = 10_000
-_FINEST_SHARE = 1_000
+LONG_TEXT = 64
 
 _ESTIMATORS = {
     "gradient boosting classifier": ("discreet.learning.boosting.estimators", "GradientBoostingClassifier"),
@@ -200,43 +200,21 @@ def _declared_texts(cells: "pa.ChunkedArray", spelled: Mapping[str, str]) -> "pa
     return pc.take(pa.array(list(spelled.values()), cells.type), places)
 
 
-@dataclass(frozen=True)
-class BlockSplit:
-    """Blocks of people, and which of them are held out: two disjoint parts of people, by the keyed hash of the unit.
-
-    Attributes:
-        number: How many blocks there are.
-        held_out: How many of them, the first ones, are held out.
-    """
-
-    number: int
-    held_out: int = 0
-
-    def is_held_out(self, block: int) -> bool:
-        """Whether the people of a block are held out."""
-        return block < self.held_out
-
-
-def split_people(size: int, holdout: Number | None = None) -> BlockSplit:
-    """Blocks of a bounded number of people, from public numbers alone.
+def number_of_blocks(people: int, rows: int, row_bytes: int) -> int:
+    """How many blocks of people keep each far below the bytes that a block may have, from public numbers alone.
 
     Args:
-        size: The declared number of people.
-        holdout: The share of people that is held out, at least 1/1000. Default: none.
+        people: The declared number of people.
+        rows: Most rows of a person.
+        row_bytes: Most bytes of a row.
 
     Returns:
-        The number of blocks, and how many of them are held out.
-
-    Raises:
-        ParameterError: If the share is not between 0 and 1.
+        The number of blocks.
     """
-    number = min(MOST_BLOCKS, -(-size // PEOPLE_IN_A_BLOCK))
-    if holdout is None:
-        return BlockSplit(number)
-    share = rational(holdout, "holdout").limit_denominator(_FINEST_SHARE)
-    if not 0 < share < 1:
-        raise ParameterError(
-            f"holdout={holdout}", because="a part of the people is held out, and a part is not", instead="holdout=0.2"
-        )
-    number = -(-number // share.denominator) * share.denominator
-    return BlockSplit(number, int(number * share))
+    by_bytes = -(-people * rows * row_bytes // BYTES_IN_A_BLOCK)
+    return min(MOST_BLOCKS, max(-(-people // PEOPLE_IN_A_BLOCK), by_bytes))
+
+
+def longest_text(values: Sequence[str]) -> int:
+    """Most bytes of a text that can be one of the declared values."""
+    return max([LONG_TEXT, *(len(value.encode()) for value in values)])

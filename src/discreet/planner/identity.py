@@ -132,12 +132,7 @@ def model(source: logical.Relation, catalog: Catalog, budget: Budget, price: Pri
     names = (*plan.training.features, plan.target)
     read = [(name, plan.columns[name]) for name in names]
     caps = contribution_bounds.effective(scope.table.unit, scope.table.caps, None, None)
-    asked: Parts = {
-        "estimator": plan.tag,
-        "model": plan.training.parameters,
-        "columns": read,
-        "held out": plan.split.held_out,
-    }
+    asked: Parts = {"estimator": plan.tag, "model": plan.training.parameters, "columns": read}
     rows = _rows(scope, Keys(), caps, [term for _, term in read])
     return Question("model", asked | rows, price.canonical_parts(budget))
 

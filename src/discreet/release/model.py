@@ -16,7 +16,7 @@ from discreet.release.result import Result, is_figure
 _LIMITS = (
     "a model finds associations, not causes, and predicts badly for people unlike those it was trained on",
     "predictions about a person are not protected by the guarantee, which is for the people of the training data",
-    "how well it predicts is not stated here: score it on people who were held out, which is a charge of its own",
+    "how well it predicts is not stated here: dp.learning.evaluate scores it on rows of other people, on an account",
 )
 _DEEPEST = 12
 
@@ -112,6 +112,10 @@ class ModelRelease(Result):
 
     def _body_notes(self) -> list[str]:
         return list(self.limits[-1:])
+
+
+ATTACHED = ("release", "guarantee", "receipt")
+"""The attributes that `attach_release` sets; a later fit of the same estimator takes them away."""
 
 
 def attach_release(model: Any, release: ModelRelease) -> Any:

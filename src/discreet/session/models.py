@@ -17,7 +17,7 @@ from discreet.engines import ClusterEngine, PreparedBlocks, spellings
 from discreet.events import Event
 from discreet.plan import logical
 from discreet.plan.fingerprint import Question
-from discreet.plan.models import Spellings, encode_block, pack_block
+from discreet.plan.models import PEOPLE_IN_A_BLOCK, Spellings, encode_block, longest_text, pack_block
 from discreet.plan.wording import Lines
 from discreet.planner import identity, wording
 from discreet.planner.queries.model import ModelPlan, analyze_model
@@ -79,13 +79,16 @@ class Models(QuestionKind[ModelPlan]):
         texts = [name for name in names if plan.columns[name].type is ColumnType.TEXT]
         texts = texts if engine.has_inferred(plan.pushdown.scan) else []
         spelled = {name: spellings(names[name]) for name in texts}
-        blocks = engine.prepare_blocks(plan.pushdown, plan.columns, plan.split.number)
-        is_large = plan.split.number > 1 and isinstance(engine, ClusterEngine)
+        longest = {name: max(most, longest_text(list(spelled.get(name, ())))) for name, most in plan.longest.items()}
+        blocks = engine.prepare_blocks(plan.pushdown, plan.columns, plan.blocks)
+        short = replace(blocks.split, longest=tuple(longest.items()), owners=plan.unit_columns)
+        blocks = replace(blocks, split=short)
+        is_large = plan.training.size > PEOPLE_IN_A_BLOCK and isinstance(engine, ClusterEngine)
         with ExitStack() as end:
             yield TrainingRows(blocks, spelled, end, is_large and engine.has_modules(plan.training.modules))
 
     def run(self, plan: ModelPlan, prepared: TrainingRows, pipeline: "Pipeline") -> Any:
-        """All people, as codes; a block with more bytes than a block may have fails the training."""
+        """All people, as codes; a block of several times more rows than declared fails the training."""
         engine: Any = pipeline.engine(plan.dataset)
         words = (plan.training, plan.unit_columns, prepared.spellings)
         if prepared.is_in_cluster:

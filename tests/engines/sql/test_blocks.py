@@ -3,6 +3,7 @@
 import contextlib
 import datetime as dt
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from discreet.catalog.catalog import ColumnType
 from discreet.catalog.privacy_unit import Caps
 from discreet.engines import Engine
 from discreet.engines.sources.workspace import Workspace
-from discreet.engines.sql.blocks import LARGEST_BLOCK, Spool, sort_and_shuffle, split_of
+from discreet.engines.sql.blocks import DIGEST, LARGEST_BLOCK, LONG_NAME, Spool, sort_and_shuffle, split_of
 from discreet.errors import ParameterError, SourceError, TypeMismatchError
 from discreet.plan.physical import Apply, Constant, CountRows, Keys, MissingUnits, Pushdown, Read, Scan
+from discreet.planner.queries.model import LONGEST_OWNER
 from opened import ENGINES, opener
 
 BLOCKS = 16
@@ -322,6 +324,22 @@ def test_a_block_that_is_too_large_is_told_and_changes_no_other(duckdb):
     (place,) = [i for i, table in enumerate(bounded) if table is None]
     assert whole[place].num_rows > 5_000
     assert all(a is None or a.equals(b) for a, b in zip(bounded, whole, strict=True))
+
+
+def test_long_texts_are_missing_and_long_names_of_people_are_digests_that_are_no_other_name():
+    texts = {name: Read(name, ColumnType.TEXT) for name in ("unit", "sex")}
+    of = replace(split_of(texts, 1), longest=(("sex", 3),), owners=("unit",))
+    names = ["a", "z" * LONG_NAME, "z" * (LONG_NAME + 1), "z" * 5_000, "z" * 5_000, None]
+    cells = [pa.array([0] * 6, pa.int32()), pa.array(names, pa.large_string())]
+    sexes = pa.array(["F", None, "abc", "abcd", "\u00e9\u00e9", ""], pa.large_string())
+    short = of.shorten(pa.record_batch([*cells, sexes], schema=of.stream_schema))
+    assert short.column(2).to_pylist() == ["F", None, "abc", None, None, ""]
+    found = short.column(1).to_pylist()
+    assert found[:2] == names[:2]
+    assert [len(name) for name in found[2:5]] == [DIGEST] * 3 == [LONGEST_OWNER] * 3
+    assert DIGEST > LONG_NAME
+    assert found[2] != found[3] == found[4]
+    assert found[5] is None
 
 
 def test_rows_of_a_block_in_two_places_are_an_error(tmp_path):

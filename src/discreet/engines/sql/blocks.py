@@ -15,6 +15,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -35,6 +36,9 @@ TWIN = "discreet_twin"
 MOST_BLOCKS = 100_000
 LARGEST_BLOCK = 2**30
 BATCH = 2**17
+LONG_NAME = 128
+_TIMES = 3
+DIGEST = 64 * _TIMES
 
 TYPES: Mapping[ColumnType, pa.DataType] = {
     ColumnType.INTEGER: pa.int64(),
@@ -50,10 +54,16 @@ Block = tuple[int, pa.Table | None]
 
 @dataclass(frozen=True)
 class Split:
-    """How rows are split: into how many blocks, and the columns of each, by the terms that compute them."""
+    """How rows are split: into how many blocks, and the columns of each, by the terms that compute them.
+
+    `longest` are the most bytes of a text that counts, by column: a longer one is missing. A text of the columns of
+    `owners` that has more than `LONG_NAME` bytes becomes a digest, which is longer than that, so it is no other name.
+    """
 
     number: int
     columns: tuple[tuple[str, Term], ...]
+    longest: tuple[tuple[str, int], ...] = ()
+    owners: tuple[str, ...] = ()
 
     @property
     def schema(self) -> pa.Schema:
@@ -65,6 +75,23 @@ class Split:
         """The schema of the engine's one pass: the block, then the other columns by position."""
         others = [pa.field(f"c{i}", field.type) for i, field in enumerate(self.schema)]
         return pa.schema([pa.field(BLOCK, pa.int32()), *others])
+
+    def shorten(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch of the pass without long texts, so that the bytes of a row are bounded; each by its cell alone."""
+        most, arrays = dict(self.longest), list(batch.columns)
+        for place, (name, _) in enumerate(self.columns, 1):
+            if name in most and _is_text(arrays[place]):
+                is_short = pc.less_equal(pc.binary_length(arrays[place]), most[name])
+                arrays[place] = pc.if_else(is_short, arrays[place], pa.scalar(None, arrays[place].type))
+            elif name in self.owners and _is_text(arrays[place]):
+                arrays[place] = _digest_long(arrays[place])
+        return pa.record_batch(arrays, schema=batch.schema)
+
+
+def _digest_long(names: pa.Array) -> pa.Array:
+    is_long = pc.fill_null(pc.greater(pc.binary_length(names), LONG_NAME), fill_value=False)
+    digests = [sha256(name.encode()).hexdigest() * _TIMES for name in names.filter(is_long).to_pylist()]
+    return pc.replace_with_mask(names, is_long, pa.array(digests, names.type))
 
 
 def split_of(columns: Mapping[str, Term], number: int) -> Split:
@@ -182,6 +209,8 @@ class Spool:
         """Write rows, with their block in the first column; the rows of one block come together."""
         if batch.num_rows == 0:
             return
+        if self._split.longest or self._split.owners:
+            batch = self._split.shorten(batch)
         numbers = batch.column(0).to_numpy()
         starts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
         for start, end in itertools.pairwise(starts):

@@ -11,13 +11,20 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.accounting.filters import Budget
-from discreet.catalog.catalog import Catalog, Column
+from discreet.catalog.catalog import Catalog, Column, ColumnType
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import ParameterError
 from discreet.events import Event
 from discreet.exact.numbers import Number
 from discreet.plan import logical
-from discreet.plan.models import BlockSplit, ModelFacts, ModelTraining, TrainableModel, estimator_tag, split_people
+from discreet.plan.models import (
+    ModelFacts,
+    ModelTraining,
+    TrainableModel,
+    estimator_tag,
+    longest_text,
+    number_of_blocks,
+)
 from discreet.plan.physical import CountRows, Keys, Pushdown, Read, Term
 from discreet.planner.budget import allocation
 from discreet.planner.queries.private_plan import AnswerPlan, HiddenMargin
@@ -27,6 +34,8 @@ from discreet.planner.sensitivity import contribution_bounds
 from discreet.release.explanation import ExplainedOutput
 
 UNIT = "discreet_unit_{}"
+LONGEST_OWNER = 192
+"""Bytes of the digest of a long name of a unit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +47,8 @@ class ModelPlan(AnswerPlan):
     target: str
     columns: Mapping[str, Term]
     unit_columns: tuple[str, ...]
-    split: BlockSplit
+    longest: Mapping[str, int]
+    blocks: int
 
     @property
     def clamps_values(self) -> bool:
@@ -70,14 +80,14 @@ class ModelPlan(AnswerPlan):
 
     def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:  # noqa: ARG002 - it has no margin
         """The model; how well it predicts is not public in advance."""
-        note = "depends on the rows, which are private: score the model on people who are held out"
+        note = "depends on the rows, which are private: dp.learning.evaluate scores the model on other people"
         return (ExplainedOutput("model", self.training.name, self.noise, None, note),)
 
     def hidden_margin(self, output: ExplainedOutput) -> HiddenMargin:  # noqa: ARG002 - there is one output
         """How well a model predicts depends on the rows."""
         return HiddenMargin(
             "how well a model predicts depends on the rows, which are private",
-            "session.release(query, epsilon=1), then a score on people who are held out",
+            "session.release(query, epsilon=1), then dp.learning.evaluate(model, X, y, budget=account) on other rows",
         )
 
 
@@ -113,6 +123,8 @@ def analyze_model(
         raise RuntimeError("a training of a larger cost than the one that was asked for")
     read = {name: scope.term(logical.ColumnRef(name)) for name in (*training.features, target)}
     pushdown, units = _pushdown(scope, tuple(read.values()))
+    texts = [name for name, term in read.items() if term.type is ColumnType.TEXT]
+    longest = {name: longest_text(training.categories.get(name, ())) for name in texts}
     return ModelPlan(
         dataset=scope.name,
         unit=unit,
@@ -124,7 +136,8 @@ def analyze_model(
         target=target,
         columns=read | units,
         unit_columns=tuple(units),
-        split=split_people(training.size),
+        longest=longest,
+        blocks=number_of_blocks(training.size, _most_rows(scope), _row_bytes(read, units, longest)),
     )
 
 
@@ -136,6 +149,16 @@ def _pushdown(scope: Bound, terms: tuple[Term, ...]) -> tuple[Pushdown, dict[str
     pushdown = lower_query(scope, Keys(), enforced, (CountRows(),), terms)
     types = {read.column: read for read in pushdown.scan.columns}
     return pushdown, {UNIT.format(i): types[name] for i, name in enumerate(pushdown.scan.unit)}
+
+
+def _most_rows(scope: Bound) -> int:
+    """The most rows of a person that are read."""
+    return contribution_bounds.effective(scope.table.unit, scope.table.caps, None, None).max_rows or 1
+
+
+def _row_bytes(read: Mapping[str, Term], units: Mapping[str, Read], longest: Mapping[str, int]) -> int:
+    """The most bytes of a row, where longer texts are cut."""
+    return sum(8 + longest.get(name, 0) for name in read) + len(units) * (8 + LONGEST_OWNER)
 
 
 def _candidates(scope: Bound, target: str, features: Sequence[str] | None) -> dict[str, Column]:
