@@ -2,11 +2,13 @@
 jax_privacy lists. Those that need a network are skipped where torch is not installed.
 """
 
+import hashlib
 import importlib
 import os
 import random
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,13 +18,24 @@ from discreet.errors import ParameterError, UnsupportedError
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.sgd import sampled_sums
 from discreet.learning.sgd.sampled_sums import ExactSampledSums
-from discreet.learning.sgd.vectors import CLIP, clip_vectors, lattice_steps
+from discreet.learning.sgd.vectors import CLIP, clip_vectors
 from discreet.mechanisms.poisson import poisson_sample
 from learning.sgd.plain import CodeRule, NoiselessSums, rows_of, schedule, sums
 
 
 def mean(people, plan=None):
     return sums([rows_of(people)], plan or schedule(), ExactSampledSums).mean_gradient(CodeRule())
+
+
+def network_classifier(**changes):
+    facts = {
+        "features": {"age": dp.learning.linear_bins(0, 100, 3)},
+        "classes": [0, 1],
+        "size": 1_000,
+        "budget": dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5)),
+        "allow_float_gradients": True,
+    }
+    return dp.learning.TorchClassifier(**facts | changes)
 
 
 def test_fault_the_normaliser_does_not_depend_on_the_number_of_people():
@@ -64,9 +77,33 @@ def test_pitfall_3_the_sampling_is_poisson_and_fresh_in_every_step():
     assert first != second
 
 
-def test_pitfall_4_metadata_is_declared_and_a_schedule_exists_before_rows():
-    assert schedule().event == schedule().event
-    assert not any(isinstance(value, EncodedRows) for value in vars(schedule()).values())
+@pytest.mark.parametrize("name", ["size", "classes", "features"])
+def test_pitfall_4_metadata_that_is_not_declared_is_refused_and_not_taken_from_rows(name):
+    model = network_classifier(**{name: None})
+    with pytest.raises(ParameterError, match="without"):
+        model.fit([[1.0], [2.0], [3.0]], [0, 1, 0])
+    assert model.budget.fits == 0
+
+
+def test_pitfall_4_the_event_is_charged_before_rows_and_is_the_same_for_all_rows(monkeypatch):
+    seen = []
+
+    def read(*_):
+        seen.append("read")
+        raise ValueError("rows are not needed for this test")
+
+    original = dp.learning.BudgetAccount.charge
+    monkeypatch.setattr(
+        dp.learning.BudgetAccount, "charge", lambda self, event: seen.append(event) or original(self, event)
+    )
+    monkeypatch.setattr(dp.learning.TorchClassifier, "_network", lambda *_: SimpleNamespace(length=4))
+    monkeypatch.setattr(dp.learning.TorchClassifier, "_blocks", read)
+    for people in (3, 500):
+        with pytest.raises(dp.Failure):
+            network_classifier().fit(np.full((people, 1), 7.0), np.arange(people) % 2)
+    assert seen[0] == seen[2]
+    assert isinstance(seen[0], dp.events.RepeatedEvent)
+    assert seen[1::2] == ["read", "read"]
 
 
 def test_pitfall_5_neighbours_that_replace_a_person_are_refused():
@@ -117,25 +154,47 @@ def test_pitfall_9_no_auxiliary_output_leaves_a_step():
     assert {name for name in dir(training) if not name.startswith("_")} == {"left", "mean_gradient"}
 
 
-def test_pitfall_10_samples_and_noise_come_from_the_operating_system():
-    """A state of numpy's or Python's generators that is set again does not repeat a sample or noise."""
-    found = []
-    for _ in range(2):
-        np.random.seed(1)  # noqa: NPY002 - the fault that is looked for
-        random.seed(1)
-        found.append((poisson_sample(500, Fraction(1, 2)).tolist(), schedule().noise.draw(4)))
-    assert found[0][0] != found[1][0]
-    assert found[0][1] != found[1][1]
-    assert os.urandom(8) != os.urandom(8)
+def test_pitfall_10_samples_and_noise_come_from_the_operating_system(monkeypatch):
+    """They are a function of the bytes of the operating system: the same bytes repeat them, and nothing else does.
+
+    A generator of numpy or Python would not repeat them with these bytes, or would with its own state.
+    """
+
+    def gradients(key):
+        asked = []
+
+        def stream(size):
+            asked.append(size)
+            return hashlib.shake_256(f"{key} {len(asked)}".encode()).digest(size)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "urandom", stream)
+            training = sums([rows_of(800)], schedule(rate=Fraction(1, 2)))
+            return training.mean_gradient(CodeRule()).tolist(), sum(asked)
+
+    (first, asked), (again, _), (other, _) = gradients(1), gradients(1), gradients(2)
+    assert first == again
+    assert asked >= 800 // 8  # a bit for each person at least: not the seed of a generator
+    assert all(one != two for one, two in zip(first, other, strict=True))
+    np.random.seed(1)  # noqa: NPY002 - the fault that is looked for
+    random.seed(1)
+    assert gradients(1)[0] == first
 
 
 def test_pitfall_11_floats_end_before_people_are_added():
-    """Large and small gradients in any order give one sum, which sums of floats do not."""
-    values = np.array([[1e8], [1.0], [-1e8], [1e-6]], dtype=np.float32)
-    steps = lattice_steps(values, 1e8)
-    assert steps.dtype == np.int64
-    assert (steps.sum(axis=0) == steps[::-1].sum(axis=0)).all()
-    assert sums([rows_of(3)])._sum(CodeRule()).dtype == np.int64
+    """The sum is that of the steps of each person, in any order and any parts; sums of floats are not."""
+    codes = np.random.default_rng(4).integers(1, 900, 3_000).astype(np.uint16)
+    rule = CodeRule(factor=0.001)
+    each = rule.gradients(codes[:, None], np.zeros(len(codes), dtype=np.int64))[:, 0]
+    expected = sum(int(Fraction(float(value)) * CLIP) for value in each)
+    for order in (slice(None), slice(None, None, -1)):
+        people = EncodedRows(codes[order, None], np.zeros(len(codes), dtype=np.int64))
+        for rows_at_once in (1, 7, 4_096):
+            found = sums([people], kind=ExactSampledSums, rows_at_once=rows_at_once)._sum(rule)
+            assert found.dtype == np.int64
+            assert found.tolist() == [expected, 0, 0, 0]
+    whole = (each.sum() * CLIP, each.astype(np.float64).sum() * CLIP, np.trunc(each * CLIP).sum(dtype=np.float32))
+    assert expected not in [int(faulty) for faulty in whole]
 
 
 def test_pitfall_12_finite_precision_never_lengthens_a_vector():
