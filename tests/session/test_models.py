@@ -1,6 +1,7 @@
 """A model is a query of a session: charged whole before a row is read, stored, found again, and the same everywhere."""
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -196,6 +197,22 @@ def test_a_refit_on_an_account_has_nothing_of_the_release_of_a_session():
     model.fit(ROWS.select(["age", "sex"]), ROWS.column("income"))
     assert not {"release", "guarantee", "receipt"} & set(vars(model))
     assert "this fit" in model.guarantee_
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        dp.learning.GradientBoostingClassifier(size=300, interactions=[("age", "sex")], rounds=1),
+        dp.learning.NaiveBayes(size=np.int64(300), classes=np.array(["no", "yes"]), smoothing=Fraction(1, 2)),
+    ],
+)
+def test_arguments_that_are_not_of_json_are_written_as_such(model, tmp_path):
+    with protected(dp.protect) as session:
+        fitted = session.release(T.fit(model, target="income"), epsilon=1)
+    fitted.release.save(tmp_path / "model.json")
+    again = dp.learning.load(tmp_path / "model.json")
+    rows = ROWS.select(["age", "sex"])
+    assert (again.predict(rows) == fitted.predict(rows)).all()
 
 
 def test_models_and_tables_share_a_batch():

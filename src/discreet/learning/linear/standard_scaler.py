@@ -30,7 +30,7 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
 
     Args:
         features: Columns by name in bins of equal width, or one declaration for all columns.
-        size: Approximate number of people; not needed.
+        size: Approximate number of people. Sessions plan with it, or with the number in the catalog; `fit` does not.
         budget: Account that fits are charged to; clones share it.
         epsilon: Epsilon of one fit. Default: the whole epsilon of the account's budget.
         rho: The same as a rho of zero-concentrated privacy.
