@@ -1,6 +1,7 @@
 """Estimators charge before they read, say nothing of cells, and behave as estimators of scikit-learn do."""
 
 import copy
+import io
 import pickle
 import warnings
 
@@ -283,3 +284,36 @@ def test_the_state_holds_nothing_but_arguments_and_what_was_released():
     assert not hasattr(copy.deepcopy(model), "leak_")
     with pytest.raises(dp.errors.UnsupportedError, match="another process"):
         pickle.dumps(model)
+
+
+@pytest.mark.guarantee("learning.core.training")
+def test_files_that_differ_by_one_line_give_other_people_the_same_slots(monkeypatch):
+    rows = "".join(f"{'00501' if i % 2 else '00544'},{'true' if i % 3 else 'false'},{i % 2},{i}\n" for i in range(200))
+    features = {"zip": dp.learning.categories([501, 544]), "smoker": dp.learning.categories([True, False])}
+    found = []
+    blocks = SlotClassifier._blocks
+    monkeypatch.setattr(SlotClassifier, "_blocks", lambda *given: found.append(blocks(*given)) or found[-1])
+    for her in ("", "N-1,unknown,maybe,x1\n", ",,,\n"):
+        data = pd.read_csv(io.StringIO("zip,smoker,y,id\n" + rows + her))
+        model = classifier(features=features, classes=[0, 1])
+        model.fit(data[["zip", "smoker"]], data["y"], data["id"])
+    codes = [np.concatenate([block.codes for block in each]) for each in found]
+    assert codes[0].all()
+    assert all((each[:200] == codes[0]).all() and len(each) == 200 for each in codes)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"classes": ["none", "mild"]},
+        {"classes": ["2019-04-14", "b"]},
+        {"features": dp.learning.categories(["NA", "a"])},
+        {"features": {"age": dp.learning.categories([2**60, 1]), "ward": dp.learning.categories(["a"])}},
+    ],
+)
+def test_values_that_readers_lose_are_refused_before_the_charge(given):
+    x, y = table(50)
+    model = classifier(**given)
+    with pytest.raises(dp.errors.ParameterError, match="of an in-memory table"):
+        model.fit(x, y)
+    assert model.budget.fits == 0

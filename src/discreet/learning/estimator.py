@@ -23,6 +23,7 @@ from discreet.errors import Failure, ParameterError, TableShapeError, missing_ex
 from discreet.exact.numbers import Number, whole
 from discreet.learning import artefacts
 from discreet.learning.core.account import BudgetAccount, account_of
+from discreet.learning.core.cells import Floats, label_text, numbers
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.lattice import ONE, Integers
 from discreet.learning.core.learner import Learner, PublicModel
@@ -30,17 +31,15 @@ from discreet.learning.core.question import SessionTraining, training_of
 from discreet.learning.core.rows import EncodedRows, group_people, split_people
 from discreet.learning.core.training import NoisySums, PeopleInMemory, planned_sum
 from discreet.learning.tables import (
-    Floats,
     TableView,
     class_numbers,
     column_places,
     encode_table,
-    label_text,
-    numbers,
     of_length,
     open_cells,
     open_table,
     person_numbers,
+    require_readable,
 )
 from discreet.plan.models import ModelFacts
 from discreet.planner.budget.allocation import Spending, spending
@@ -56,17 +55,8 @@ from sklearn.utils.validation import check_is_fitted
 
 T = TypeVar("T")
 Features = Mapping[str, DeclaredFeature] | DeclaredFeature
-FITTED_STATE = (
-    "model_",
-    "event_",
-    "guarantee_",
-    "features_",
-    "classes_",
-    "n_features_in_",
-    "feature_names_in_",
-    "_sklearn_output_config",
-    "_metadata_request",
-)
+_RELEASED = ("model_", "event_", "guarantee_", "features_", "classes_")
+FITTED_STATE = (*_RELEASED, "n_features_in_", "feature_names_in_", "_sklearn_output_config", "_metadata_request")
 """All that a fitted estimator may hold beside its arguments."""
 
 
@@ -143,7 +133,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Args:
             X: Table of rows: pandas, Polars, Arrow, numpy or lists.
             y: Target of each row.
-            groups: Person of each row. Default: each row is a person.
+            groups: Person of each row. Default: each row is a person. Ids are read as cells are: 7, 7.0 and "007" are
+                one person, and numbers of 2^53 and more name nobody (write a letter before them).
 
         Returns:
             The estimator.
@@ -253,12 +244,15 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     def _table_features(self, table: TableView) -> dict[str, DeclaredFeature]:
         """The declared features, in their order; the columns of the table are these."""
         if isinstance(self.features, DeclaredFeature):
+            require_readable(self.features.values, "the category")
             return {f"x{place}": self.features for place in range(table.width)}
         if not isinstance(self.features, Mapping) or not self.features:
             raise _undeclared(f"{type(self).__name__} without features")
         if not all(isinstance(each, DeclaredFeature) for each in self.features.values()):
             raise _undeclared("features that are not declared")
         column_places(table, list(self.features), type(self).__name__)
+        for feature in self.features.values():
+            require_readable(feature.values, "the category")
         return dict(self.features)
 
     def _blocks(
@@ -352,7 +346,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         if len(labels) < 2 or None in names or len(set(names)) < len(names):
             raise ParameterError(
                 f"{type(self).__name__} without two different classes",
-                because="labels are declared, never read from rows",
+                because="labels are declared; readers store 1, 01, 1.0, true and yes as one value",
                 instead="classes=[0, 1]",
             )
         return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
@@ -419,6 +413,11 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         powers = np.exp(scores - scores.max(axis=1, keepdims=True))
         found: Floats = powers / powers.sum(axis=1, keepdims=True)
         return found
+
+    def _open_target(self, y: Any, table: TableView) -> Any:
+        cells = super()._open_target(y, table)
+        require_readable(self.declared_classes(), "the class")
+        return cells
 
     def target_steps(self, target: Any) -> tuple[Integers, NDArray[np.bool_]]:
         """The number of the class of each row, and whether it is a declared one.

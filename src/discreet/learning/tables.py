@@ -1,15 +1,12 @@
 """Tables as people hand them over: their shape first, and cells by functions of each cell alone.
 
-A shape and the names of columns are public; they are looked at before a fit is charged. How a cell is read depends on
-that cell, never on the type that a library inferred for its column from all cells: numbers that stand in a column of
-objects or texts are the same numbers. A cell that is neither is missing; no cell raises an error.
+A shape and the names of columns are public; they are looked at before a fit is charged, and no cell is. How a cell is
+read depends on that cell, never on the type that a library inferred for its column from all cells: `core/cells.py`.
+Rows must be in memory: a query that runs while rows are read may fail at a cell, and say so before the charge.
 """
 
-import datetime as dt
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -17,13 +14,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from discreet.errors import TableShapeError
+from discreet.errors import ParameterError, TableShapeError
+from discreet.learning.core.cells import Floats, label_text, numbers, readable_name, slots_by_name, texts
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.rows import Codes
 
-Floats = NDArray[np.float64]
-EXACT_IN_FLOATS = 2**53
-LARGEST_NAME = 10**300
+__all__ = [
+    "Floats",
+    "TableView",
+    "class_numbers",
+    "column_places",
+    "encode_table",
+    "label_text",
+    "numbers",
+    "of_length",
+    "open_cells",
+    "open_table",
+    "person_numbers",
+    "require_readable",
+    "texts",
+]
+
+
+_RUNS_A_QUERY = ("__arrow_c_stream__", "__dask_graph__", "collect", "compute", "execute", "fetchall", "to_pandas")
 
 
 @dataclass(frozen=True)
@@ -53,11 +66,12 @@ def open_table(table: Any) -> TableView:
         raise TableShapeError(
             "a sparse matrix", because="rows are read as tables and dense arrays", instead="X.toarray()"
         )
-    if hasattr(table, "iloc") and hasattr(table, "columns"):
+    if _is_of("pandas", table) and hasattr(table, "columns"):
         view = _pandas_view(table)
-    elif isinstance(table, pa.Table | pa.RecordBatch) or (hasattr(table, "__arrow_c_stream__") and _is_wide(table)):
-        arrow = table if isinstance(table, pa.Table | pa.RecordBatch) else pa.table(table)
-        view = TableView(tuple(arrow.schema.names), arrow.num_columns, arrow.num_rows, arrow.column)
+    elif isinstance(table, pa.Table | pa.RecordBatch):
+        view = TableView(tuple(table.schema.names), table.num_columns, table.num_rows, table.column)
+    elif _is_of("polars", table) and hasattr(table, "to_series"):
+        view = TableView(tuple(table.columns), table.width, table.height, table.to_series)
     else:
         view = _array_view(table)
     if not view.width:
@@ -69,34 +83,32 @@ def open_table(table: Any) -> TableView:
     return view
 
 
-def _is_wide(table: Any) -> bool:
-    """Whether a frame of another library has columns, and is not one column itself."""
-    return len(getattr(table, "shape", (0, 0))) == 2
+def _is_of(library: str, values: Any) -> bool:
+    """Whether an object is of a library that holds rows in memory, or of a subclass of its classes."""
+    return any(kind.__module__.partition(".")[0] == library for kind in type(values).__mro__)
+
+
+def _refuse_queries(values: Any, name: str) -> None:
+    """Streams, relations and lazy frames: reading them runs a query, whose errors quote cells."""
+    is_held = isinstance(values, np.ndarray | list | tuple) or _is_of("pandas", values) or isinstance(values, pa.Table)
+    is_series = _is_of("polars", values) and not hasattr(values, "collect")
+    if not (is_held or is_series) and any(hasattr(values, method) for method in _RUNS_A_QUERY):
+        raise TableShapeError(
+            f"{name} that is not in memory",
+            because="reading it runs a query, whose errors may quote a cell",
+            instead=f"pyarrow.table({name}), or the table's own way to read all rows",
+        )
 
 
 def _pandas_view(table: Any) -> TableView:
     names = tuple(table.columns)
     for dtype in table.dtypes:
         _refuse_complex(getattr(dtype, "kind", "O"))
-    return TableView(names, len(names), len(table), lambda place: _pandas_cells(table.iloc[:, place]))
-
-
-def _pandas_cells(series: Any) -> Any:
-    """Cells of a column; of one that Arrow does not take, as objects."""
-    if str(series.dtype) != "object":
-        try:
-            return pa.array(series, from_pandas=True)
-        except Exception:  # noqa: BLE001, S110 - categories of several types, and types of other libraries
-            pass
-    return series.astype(object).to_numpy()
+    return TableView(names, len(names), len(table), lambda place: table.iloc[:, place])
 
 
 def _array_view(table: Any) -> TableView:
-    is_list = isinstance(table, list | tuple)
-    try:
-        array = np.array(table, dtype=object) if is_list else np.asarray(table)
-    except Exception:  # noqa: BLE001 - the text of numpy may quote a cell
-        array = np.empty(0)
+    array = _objects(table, "X")
     if array.ndim != 2:
         raise TableShapeError(
             "Expected 2D array of rows and columns. Reshape your data",
@@ -112,24 +124,45 @@ def _refuse_complex(kind: str) -> None:
         raise TableShapeError("Complex data not supported", because="features are real numbers", instead="X.real")
 
 
+def _objects(values: Any, name: str) -> NDArray[Any]:
+    """Arrays as they are, and lists as arrays of their cells; a cell that is a list stays one cell of a row."""
+    _refuse_queries(values, name)
+    try:
+        if not isinstance(values, list | tuple):
+            return np.asarray(values)
+        if not values or not isinstance(values[0], list | tuple | np.ndarray):
+            return _cells_of(values)
+        widths = {len(row) if isinstance(row, list | tuple | np.ndarray) else -1 for row in values}
+        rows = [_cells_of(row) for row in values] if len(widths) == 1 else []
+        return np.stack(rows) if rows else np.empty((0, 0, 0))
+    except Exception:  # noqa: BLE001 - the text of numpy may quote a cell
+        return np.empty((0, 0, 0))
+
+
+def _cells_of(values: Sequence[Any]) -> NDArray[Any]:
+    found = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        found[place] = value
+    return found
+
+
 def open_cells(values: Any, name: str) -> Any:
-    """One column of cells, such as labels or groups, as an Arrow array or a numpy array; none is read.
+    """One column of cells, such as labels or groups, as it came; none is read.
 
     Raises:
         TableShapeError: If it is not one column.
     """
+    if isinstance(values, pa.Table) and values.num_columns == 1:
+        return values.column(0)
     if isinstance(values, pa.ChunkedArray | pa.Array):
         return values
-    if hasattr(values, "iloc") and not hasattr(values, "columns"):
-        return _pandas_cells(values)
-    if hasattr(values, "iloc") and len(values.columns) == 1:
-        return _pandas_cells(values.iloc[:, 0])
-    if hasattr(values, "to_arrow") and not _is_wide(values):
-        return values.to_arrow()
-    try:
-        array = np.array(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
-    except Exception:  # noqa: BLE001 - the text of numpy may quote a cell
-        array = np.empty((0, 0))
+    if _is_of("pandas", values) and hasattr(values, "iloc") and len(getattr(values, "columns", (name,))) == 1:
+        return values.iloc[:, 0] if hasattr(values, "columns") else values
+    if _is_of("polars", values) and hasattr(values, "to_arrow"):
+        values = values.to_series(0) if len(values.shape) == 2 and values.shape[1] == 1 else values
+        if len(values.shape) == 1:
+            return values
+    array = _objects(values, name)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -180,77 +213,30 @@ def encode_table(table: TableView, places: Sequence[int], features: Sequence[Dec
     """The slots of all cells: one row for each row, one column for each feature."""
     codes = np.empty((table.rows, len(features)), dtype=np.uint16)
     for index, (place, feature) in enumerate(zip(places, features, strict=True)):
-        cells = table.column(place)
-        codes[:, index] = feature.encode(numbers(cells) if feature.is_ordered else texts(cells))
+        codes[:, index] = feature.encode(table.column(place))
     return codes
 
 
-def numbers(cells: Any) -> Floats:
-    """Each cell as a number; NaN for one that is none."""
-    cells = _flat(cells)
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
-        return cells.astype(np.float64)
-    if isinstance(cells, pa.Array):
-        kind = cells.type
-        if pa.types.is_boolean(kind):
-            cells = cells.cast(pa.int8())
-        if pa.types.is_integer(cells.type) or pa.types.is_floating(kind):
-            found: Floats = cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-            return found
-    return np.fromiter((_number(cell) for cell in _each(cells)), np.float64, len(cells))
+def require_readable(values: Iterable[object], what: str) -> None:
+    """Refuse declared values that a reader of in-memory tables may have stored in another form.
 
-
-def _number(cell: object) -> float:
-    value = cell.item() if isinstance(cell, np.generic) else cell
-    if not isinstance(value, str | int | float | Decimal):
-        return math.nan
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return math.nan
-
-
-def texts(cells: Any) -> pa.Array:
-    """Each cell as the text by which values are compared; NULL for one that has none."""
-    cells = _flat(cells)
-    if isinstance(cells, pa.Array) and pa.types.is_large_string(cells.type):
-        return cells.cast(pa.string())
-    if isinstance(cells, pa.Array) and (pa.types.is_string(cells.type) or pa.types.is_integer(cells.type)):
-        return cells.cast(pa.string())
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iu":
-        return pa.array(cells).cast(pa.string())
-    if isinstance(cells, np.ndarray) and cells.dtype.kind == "f":
-        return _float_texts(cells.astype(np.float64))
-    if isinstance(cells, pa.Array) and pa.types.is_floating(cells.type):
-        return _float_texts(cells.cast(pa.float64()).to_numpy(zero_copy_only=False))
-    return pa.array([_text(cell) for cell in _each(cells)], pa.string())
-
-
-def _float_texts(found: Floats) -> pa.Array:
-    """Whole numbers in floats, named as these numbers; other ones by their shortest digits."""
-    is_whole = np.isfinite(found) & (np.floor(found) == found) & (np.abs(found) < EXACT_IN_FLOATS)
-    whole = pa.array(np.where(is_whole, found, 0).astype(np.int64)).cast(pa.string())
-    if is_whole.all():
-        return whole
-    return pc.if_else(pa.array(is_whole), whole, pa.array([_text(cell) for cell in found.tolist()], pa.string()))
-
-
-def _text(cell: object) -> str | None:
-    value = cell.item() if isinstance(cell, np.generic) else cell
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, dt.date):
-        return str(value) if value == value else None  # noqa: PLR0124 - a time that is missing differs from itself
-    if isinstance(value, int):
-        return str(value) if abs(value) < LARGEST_NAME else None
-    number = _number(value)
-    if not math.isfinite(number):
-        return None
-    return str(int(number)) if number == int(number) and abs(number) < EXACT_IN_FLOATS else repr(number)
+    Raises:
+        ParameterError: If a value reads as missing, as a date, or as a number of 2^53 and more.
+    """
+    for value in values:
+        if not readable_name(value):
+            raise ParameterError(
+                f"{what} {value!r} of an in-memory table",
+                because="a reader may have read such cells as missing, dates or large numbers",
+                instead="a name that begins with a letter, in the declaration and in the rows",
+            )
 
 
 def person_numbers(groups: Any) -> NDArray[np.int64]:
-    """A number for the person of each row; -1 where none is named."""
+    """A number for the person of each row; -1 where none is named.
+
+    Whole numbers of 2^53 and more name nobody: one blank cell makes readers store them as floats, which merges people.
+    """
     encoded = texts(groups).dictionary_encode()
     found: NDArray[np.int64] = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return found
@@ -258,32 +244,4 @@ def person_numbers(groups: Any) -> NDArray[np.int64]:
 
 def class_numbers(cells: Any, labels: Sequence[object]) -> NDArray[np.int64]:
     """The number of the class of each cell; -1 for a label that was not declared. 1 and True name one class."""
-    numbers_by_name: dict[str, int] = {}
-    for index, label in enumerate(labels):
-        numbers_by_name.setdefault(_text(label) or "", index)
-    for one, other in (("1", "True"), ("True", "1"), ("0", "False"), ("False", "0")):
-        if other in numbers_by_name:
-            numbers_by_name.setdefault(one, numbers_by_name[other])
-    known = pa.array(list(numbers_by_name), pa.string())
-    places = pc.fill_null(pc.index_in(texts(cells), value_set=known), len(known)).to_numpy(zero_copy_only=False)
-    found: NDArray[np.int64] = np.array([*numbers_by_name.values(), -1], dtype=np.int64)[places]
-    return found
-
-
-def label_text(label: object) -> str | None:
-    """The text by which a label is compared; None for a value that cannot be one."""
-    return _text(label)
-
-
-def _flat(cells: Any) -> Any:
-    """An Arrow array in one piece and without a dictionary, or the numpy array that it was."""
-    if isinstance(cells, pa.ChunkedArray):
-        cells = cells.combine_chunks()
-    if isinstance(cells, pa.Array) and pa.types.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
-    return cells
-
-
-def _each(cells: Any) -> list[object]:
-    found: list[object] = cells.to_pylist() if isinstance(cells, pa.Array) else list(cells)
-    return found
+    return slots_by_name(cells, labels)

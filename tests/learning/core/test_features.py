@@ -1,5 +1,7 @@
 """Slots of cells: by public declarations, each cell alone, missing values in slot 0."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -26,6 +28,11 @@ def test_categories_are_compared_by_name_whatever_the_type_of_the_column():
     assert feature.encode(pa.array(["1", "2", "x"])).tolist() == [2, 3, 0]
     assert dp.learning.categories([False, True]).encode(pa.array([True, None, False])).tolist() == [2, 0, 1]
     assert dp.learning.categories(["a", "b"]).encode(pd.Series(["b", "a"], dtype="category")).tolist() == [2, 1]
+
+
+def test_texts_that_spell_numbers_are_these_numbers():
+    assert dp.learning.linear_bins(0, 100, 4).encode(pa.array(["60", "060.0", "a", None])).tolist() == [3, 3, 0, 0]
+    assert dp.learning.categories([1, 2]).encode(pa.array([Decimal("1.00"), Decimal("2.50")])).tolist() == [1, 0]
 
 
 def test_log_bins_grow():
@@ -59,7 +66,8 @@ def test_a_declaration_survives_plain_data(feature):
         lambda: dp.learning.categories([]),
         lambda: dp.learning.categories(["a", "a"]),
         lambda: dp.learning.categories([1.5]),
-        lambda: dp.learning.linear_bins(0, 1).encode(pa.array(["a"])),
+        lambda: dp.learning.categories(["1", "01"]),
+        lambda: dp.learning.categories(["yes", True]),
     ],
 )
 def test_declarations_that_cannot_be_used_are_refused(call):

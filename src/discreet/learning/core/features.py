@@ -1,7 +1,7 @@
 """Features: public declarations of columns, by which each cell becomes the number of a slot.
 
 Edges and categories are declared, never learned from rows. Slot 0 is for missing values: NULL, NaN, infinities, and
-values that no category names. What slot a cell has depends on this cell alone.
+values that no category names. What slot a cell has depends on this cell alone, as `core/cells.py` reads it.
 """
 
 import math
@@ -11,12 +11,10 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import whole
+from discreet.learning.core.cells import label_text, numbers, slots_by_name
 from discreet.learning.core.rows import Codes
 
 MOST_SLOTS = 4_096
@@ -78,31 +76,16 @@ class DeclaredFeature:
         """The slot of each cell.
 
         Args:
-            column: An Arrow array or chunked array, or what `pyarrow.array` takes.
+            column: An Arrow array or chunked array, a column of pandas or Polars, or values.
 
         Returns:
             The numbers of the slots.
         """
-        cells = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        cells = cells if isinstance(cells, pa.Array) else pa.array(cells, from_pandas=True)
-        if pa.types.is_dictionary(cells.type):
-            cells = cells.cast(cells.type.value_type)
-        return self._category_slots(cells) if self.kind == "categories" else self._bin_slots(cells)
-
-    def _bin_slots(self, cells: pa.Array) -> Codes:
-        if pa.types.is_boolean(cells.type):
-            cells = cells.cast(pa.int8())
-        if not (pa.types.is_integer(cells.type) or pa.types.is_floating(cells.type) or pa.types.is_decimal(cells.type)):
-            raise _no_numbers(cells.type)
-        numbers = cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        slots = np.searchsorted(np.asarray(self.inner_edges, dtype=np.float64), numbers, side="right") + 1
-        return np.where(np.isfinite(numbers), slots, 0).astype(np.uint16)
-
-    def _category_slots(self, cells: pa.Array) -> Codes:
-        named = pa.array([str(value) for value in self.values], pa.string())
-        places = pc.index_in(_as_text(cells), value_set=named)
-        found: NDArray[np.int64] = pc.fill_null(places, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-        return (found + 1).astype(np.uint16)
+        if self.kind == "categories":
+            return (slots_by_name(column, self.values) + 1).astype(np.uint16)
+        found = numbers(column)
+        slots = np.searchsorted(np.asarray(self.inner_edges, dtype=np.float64), found, side="right") + 1
+        return np.where(np.isfinite(found), slots, 0).astype(np.uint16)
 
     def to_json(self) -> dict[str, Any]:
         """The declaration as plain data.
@@ -120,18 +103,6 @@ def feature_from_json(data: Mapping[str, Any]) -> DeclaredFeature:
     if data["kind"] == "categories":
         return categories(data["values"])
     return DeclaredFeature("bins", inner_edges=_increasing(data["inner_edges"]))
-
-
-def _as_text(cells: pa.Array) -> pa.Array:
-    """Cells as the text by which categories are compared; a whole number in floats is named as that number."""
-    if pa.types.is_boolean(cells.type):
-        return pc.if_else(cells, "True", "False")
-    if pa.types.is_floating(cells.type):
-        numbers = cells.to_numpy(zero_copy_only=False)
-        is_whole = np.isfinite(numbers) & (np.floor(numbers) == numbers) & (np.abs(numbers) < 2**53)
-        integers = pa.array(np.where(is_whole, numbers, 0).astype(np.int64), mask=~is_whole)
-        return integers.cast(pa.string())
-    return cells.cast(pa.string())
 
 
 @short_traceback
@@ -208,6 +179,8 @@ def edges(inner: Sequence[float]) -> DeclaredFeature:
 def categories(values: Iterable[Category]) -> DeclaredFeature:
     """Public categories, each with a slot of its own; any other value counts as missing.
 
+    A text that spells a number is that number, and true and yes are 1: readers of tables store them alike.
+
     Args:
         values: Texts, whole numbers or booleans, each once.
 
@@ -229,10 +202,11 @@ def categories(values: Iterable[Category]) -> DeclaredFeature:
             because="a category is compared by its name",
             instead='dp.learning.categories(["female", "male"])',
         )
-    if len({str(value) for value in given}) < len(given) or len(given) >= MOST_SLOTS:
+    names = [label_text(value) for value in given]
+    if None in names or len(set(names)) < len(names) or len(given) >= MOST_SLOTS:
         raise ParameterError(
             "categories that stand twice, or more than 4,095 of them",
-            because="each category has a slot of its own",
+            because="each has a slot; readers store 1, 01, 1.0, true and yes as one value",
             instead='dp.learning.categories(["female", "male"])',
         )
     return DeclaredFeature("categories", values=given)
@@ -259,11 +233,3 @@ def _increasing(inner: Sequence[float]) -> tuple[float, ...]:
             instead="dp.learning.edges([18, 30, 65])",
         )
     return numbers
-
-
-def _no_numbers(kind: pa.DataType) -> ParameterError:
-    return ParameterError(
-        f"bins of a column of type {kind}",
-        because="bins are declared for numbers",
-        instead='dp.learning.categories(["female", "male"]) for a column of texts',
-    )
