@@ -38,3 +38,10 @@ def test_softmax_of_a_row_is_the_same_alone():
 
 def test_numbers_of_a_model_become_whole_steps():
     assert lattice.steps_of([0.5, -1]).tolist() == [lattice.ONE // 2, -lattice.ONE]
+
+
+def test_roots_are_rounded_up():
+    for root in (0, 1, 2, 3, 2**20, 2**40 + 1):
+        assert lattice.root_up(root * root) == root
+        assert lattice.root_up(root * root + 1) == root + 1
+    assert lattice.root_up(2**60 - 1) == 2**30

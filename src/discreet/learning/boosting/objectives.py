@@ -23,12 +23,11 @@ References
     Nori and others, Accuracy, Interpretability, and Differential Privacy via Explainable Boosting, ICML 2021.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.learning.core.lattice import BITS, ONE, Integers, logistic, softmax
+from discreet.learning.core.lattice import BITS, ONE, Integers, logistic, root_up, softmax
 from discreet.learning.core.sums import scale_rows
 
 HALF = ONE // 2
@@ -69,7 +68,7 @@ class Objective:
     @property
     def residual_clip(self) -> int:
         """The largest norm of a row's residual."""
-        return HALF if self.outputs == 1 else _root_up(ONE * ONE * (self.classes - 1) // self.classes)
+        return HALF if self.outputs == 1 else root_up(ONE * ONE * (self.classes - 1) // self.classes)
 
     @property
     def clip(self) -> int:
@@ -77,7 +76,7 @@ class Objective:
         hessian = ONE // 4 if self.classes else NUMBER_WEIGHT
         if self.outputs > 1:
             hessian = ONE * (self.classes - 1) // self.classes**2 + 1
-        return _root_up(self.residual_clip**2 + hessian**2)
+        return root_up(self.residual_clip**2 + hessian**2)
 
     def derivatives(self, target: Integers, scores: Integers) -> Integers:
         """The residual of each output, then the Hessian, in steps: one row for each row."""
@@ -102,8 +101,3 @@ class Objective:
         spread = (ONE * ONE - np.einsum("ij,ij->i", share, share)) // (self.classes * ONE)
         hessian = np.where(over, 0, np.minimum(spread, ONE * (self.classes - 1) // self.classes**2))
         return np.concatenate([scale_rows(residual, self.residual_clip), hessian[:, None]], axis=1)
-
-
-def _root_up(square: int) -> int:
-    root = math.isqrt(square)
-    return root + (root * root < square)

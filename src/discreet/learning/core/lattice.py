@@ -21,6 +21,7 @@ References
     Mironov, On Significance of the Least Significant Bits for Differential Privacy, CCS 2012 (what floats reveal).
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,12 @@ def softmax(scores: Integers) -> Integers:
     weights = _EXPONENTIAL[np.minimum(behind >> _FINE, len(_EXPONENTIAL) - 1)]
     shares: Integers = (weights << BITS) // weights.sum(axis=1, keepdims=True)
     return shares
+
+
+def root_up(square: int) -> int:
+    """The square root of a whole number from 0 on, rounded up: a clip is never shorter than what it stands for."""
+    root = math.isqrt(square)
+    return root + (root * root < square)
 
 
 def steps_of(values: Any) -> Integers:

@@ -21,13 +21,12 @@ References
     Differentially Private Recurrent Language Models, ICLR 2018 (clipping for each person).
 """
 
-import math
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from discreet.learning.core.lattice import Integers
+from discreet.learning.core.lattice import Integers, root_up
 from discreet.learning.core.rows import EncodedRows
 
 LARGEST_CLIP = 1 << 28
@@ -104,7 +103,7 @@ def scale_rows(values: Integers, clip: int) -> Integers:
     squares = np.einsum("ij,ij->i", values, values)
     over = squares > clip * clip
     if over.any():
-        values, norms = values.copy(), _root_up(squares[over])
+        values, norms = values.copy(), _roots_up(squares[over])
         values[over] = np.sign(values[over]) * (np.abs(values[over]) * clip // norms[:, None])
     return values
 
@@ -143,15 +142,13 @@ def _norms(owners: Integers, cut: Integers, people: int, clip: int) -> Integers:
     squares = np.zeros(people, dtype=np.int64)
     safe = entries[owners] <= max(1, (1 << 62) // (clip * clip))
     np.add.at(squares, owners[safe], cut[safe] ** 2)
-    norms = _root_up(squares)
+    norms = _roots_up(squares)
     for person in np.unique(owners[~safe]).tolist():
-        exact = sum(int(value) ** 2 for value in cut[owners == person])
-        root = math.isqrt(exact)
-        norms[person] = root + (root * root < exact)
+        norms[person] = root_up(sum(int(value) ** 2 for value in cut[owners == person]))
     return norms
 
 
-def _root_up(squares: Integers) -> Integers:
+def _roots_up(squares: Integers) -> Integers:
     """Square roots, rounded up; floats propose and integers decide."""
     roots: Integers = np.sqrt(squares.astype(np.float64)).astype(np.int64)
     roots -= (roots * roots > squares).astype(np.int64)

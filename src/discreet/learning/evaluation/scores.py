@@ -25,13 +25,12 @@ References
     Boyd, Lantz and Page, Differential Privacy for Classifier Evaluation, AISec 2015 (AUC under noise).
 """
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from discreet.learning.core.lattice import ONE, Integers
+from discreet.learning.core.lattice import ONE, Integers, root_up
 from discreet.learning.core.learner import PublicModel
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.sums import LARGEST_CLIP, Contributions
@@ -151,9 +150,7 @@ def clip_of(rows: int, entries: int) -> int:
     """The norm, rounded up, of `rows` equal rows that add at most one unit to each of some places."""
     if not 1 <= rows <= MOST_ROWS:
         raise ValueError("a number of rows that a clip cannot allow")
-    square = entries * (rows * UNIT) ** 2
-    root = math.isqrt(square)
-    return root + (root * root < square)
+    return root_up(entries * (rows * UNIT) ** 2)
 
 
 def _columns(scores: Integers, columns: int) -> Integers:

@@ -32,7 +32,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.core.lattice import ONE
+from discreet.learning.core.lattice import ONE, root_up
 from discreet.learning.core.learner import Learner
 from discreet.learning.core.training import NoisySums, Schedule, planned_sum
 from discreet.learning.linear.descent import Descent
@@ -99,7 +99,7 @@ class LogisticLearner(Learner):
 
 def clip_of(square: Fraction) -> int:
     """The clip in steps whose square is the given number, rounded up."""
-    return math.isqrt(math.ceil(square * ONE * ONE) - 1) + 1
+    return root_up(math.ceil(square * ONE * ONE))
 
 
 def default_iterations(size: int, features: int, rho: Fraction) -> int:

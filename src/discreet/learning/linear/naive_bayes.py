@@ -19,7 +19,6 @@ References
     Vaidya, Shafiq, Basu and Hong, Differentially Private Naive Bayes Classification, WI 2013.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.core.lattice import ONE, Integers, steps_of
+from discreet.learning.core.lattice import ONE, Integers, root_up, steps_of
 from discreet.learning.core.learner import Learner
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.sums import Contributions
@@ -94,8 +93,7 @@ class NaiveBayesLearner(Learner):
         return LinearModel(self.features, steps_of(weights))
 
     def _step(self) -> ClassSlotCounts:
-        square = (len(self.features) + 1) * ONE * ONE
-        clip = math.isqrt(square - 1) + 1
+        clip = root_up((len(self.features) + 1) * ONE * ONE)
         return ClassSlotCounts(first_slots(self.features), slot_count(self.features), self.classes, clip)
 
 

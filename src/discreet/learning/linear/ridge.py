@@ -22,7 +22,6 @@ References
     Dwork, Talwar, Thakurta and Zhang, Analyze Gauss, STOC 2014 (noise on products).
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,7 +30,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.core.lattice import BITS, ONE, Integers, steps_of
+from discreet.learning.core.lattice import BITS, ONE, Integers, root_up, steps_of
 from discreet.learning.core.learner import Learner
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.sums import Contributions
@@ -141,8 +140,7 @@ class RidgeLearner(Learner):
 
     def _step(self) -> ProductSums:
         entries = len(self.features) + 2
-        square = entries * (entries + 1) // 2 * ONE * ONE
-        return ProductSums(design_of(self.features), math.isqrt(square - 1) + 1)
+        return ProductSums(design_of(self.features), root_up(entries * (entries + 1) // 2 * ONE * ONE))
 
 
 def slot_weights(design: RidgeDesign, solution: RidgeSolution) -> Integers:

@@ -19,7 +19,6 @@ References
     Dwork, Talwar, Thakurta and Zhang, Analyze Gauss, STOC 2014 (noise on products).
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.core.lattice import ONE, Integers
+from discreet.learning.core.lattice import ONE, Integers, root_up
 from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.rows import Codes, EncodedRows
 from discreet.learning.core.sums import Contributions
@@ -110,8 +109,7 @@ class ScaleLearner(Learner):
 
     def _step(self) -> SquareSums:
         design = design_of(self.features)
-        square = (2 * len(self.features) + 1) * ONE * ONE
-        return SquareSums(design.values, design.firsts, math.isqrt(square - 1) + 1)
+        return SquareSums(design.values, design.firsts, root_up((2 * len(self.features) + 1) * ONE * ONE))
 
 
 def scale_model(means: Floats, deviations: Floats, lows: Floats, highs: Floats) -> ScaleModel:

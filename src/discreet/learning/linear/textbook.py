@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from discreet import events
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, rational, whole
-from discreet.learning.core.lattice import BITS, ONE, Integers, logistic, steps_of
+from discreet.learning.core.lattice import BITS, ONE, Integers, logistic, root_up, steps_of
 from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.rows import Codes, EncodedRows, group_people
 from discreet.learning.core.sums import LARGEST_CLIP, Contributions
@@ -320,6 +320,6 @@ def shorten(vectors: Integers, clip: int) -> Integers:
     """Each vector scaled to a norm of at most the clip, rounded towards zero; the clip is in steps of 2^-20."""
     longest = clip >> (BITS - EXAMPLE_BITS)
     squares = (vectors * vectors).sum(axis=1)
-    norms = np.array([math.isqrt(max(square - 1, 0)) + 1 for square in squares.tolist()], dtype=np.int64)[:, None]
+    norms = np.array([max(root_up(square), 1) for square in squares.tolist()], dtype=np.int64)[:, None]
     result: Integers = np.sign(vectors) * np.where(norms > longest, np.abs(vectors) * longest // norms, np.abs(vectors))
     return result
