@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
+from discreet.engines.sources.inferred import canonical_text
 from discreet.learning.core.cells import label_text, numbers, readable_name, slots_by_name, texts
 from discreet.learning.tables import class_numbers, encode_table, open_cells, open_table, person_numbers
 
@@ -133,6 +134,11 @@ def test_chunks_with_dictionaries_of_their_own_are_read():
     first = pa.DictionaryArray.from_arrays(pa.array(range(128), pa.int8()), pa.array([f"v{i}" for i in range(128)]))
     second = pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), pa.array(["new"]))
     assert texts(pa.chunked_array([first, second])).to_pylist()[-2:] == ["v127", "new"]
+
+
+def test_short_cuts_give_the_canonical_form():
+    plain = ["p1042", "e5", "inf1", "t1", "nan0", "x1F", "A01", "0", "7", "123456789012345", "na1", "epoch2"]
+    assert texts(pa.array(plain)).to_pylist() == [canonical_text(text) for text in plain]
 
 
 def test_every_stored_form_of_a_number_is_that_number():
