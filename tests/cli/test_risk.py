@@ -16,6 +16,7 @@ from discreet.cli import app
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)  # other tests of a worker may have set it
     csv.write_csv(dp.datasets.people(800), "people.csv")
     return tmp_path
 

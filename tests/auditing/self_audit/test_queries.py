@@ -48,7 +48,8 @@ def test_every_aggregate_that_a_session_releases_is_among_the_cases():
     """The others are chosen, found or fitted to the data: their mechanisms are audited in auditing.families.
 
     Ranges, hierarchies and quantiles from a tree are audited in auditing.workloads. A deviation is the root of a
-    variance, and bounds are found by noisy counts: what is drawn for them is the noise that is audited here.
+    variance, bounds are found by noisy counts, and moments are sums on a lattice: what is drawn for them is the noise
+    that is audited here.
     """
     made = {type(aggregation.measure) for aggregation in AGGREGATES[ALL]().values()}
     chosen = {logical.MedianMeasure, logical.QuantileMeasure, logical.InterquartileRangeMeasure}
@@ -59,6 +60,7 @@ def test_every_aggregate_that_a_session_releases_is_among_the_cases():
         logical.AutoBoundsAggregate,
         logical.ClippingBounds,
         logical.UnitExtreme,
+        logical.MomentsMeasure,
     }
     assert made.isdisjoint(chosen | drawn_alike)
     assert made | chosen | drawn_alike >= set(get_args(logical.Measure))
