@@ -234,7 +234,9 @@ TABLE_VERBS: Mapping[str, str] = {
     "join": 'join(dp.table("wards"), on="ward")',
     "per_unit": "per_unit(n=dp.count())",
     "bounds": 'bounds("cost")',
+    "moments": 'moments("age", "cost")',
     "choose": _CHOOSE,
+    "fit": 'fit(dp.learning.GradientBoostingClassifier(size=10_000), target="urgent")',
     "apply": _APPLY,
 }
 LISTED_VERBS = ", ".join(list(TABLE_VERBS)[:-1]) + " and " + list(TABLE_VERBS)[-1]

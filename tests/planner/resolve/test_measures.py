@@ -334,6 +334,7 @@ def test_recipes_are_made_for_every_measure_of_a_plan():
         logical.HierarchyCounts,
         logical.AutoBoundsAggregate,
         logical.ClippingBounds,
+        logical.MomentsMeasure,
     }
     refused = {logical.MedianMeasure, logical.InterquartileRangeMeasure} | elsewhere
     assert {type(a.measure) for a in aggregates} == set(logical.Measure.__args__) - refused
