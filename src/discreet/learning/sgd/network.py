@@ -76,7 +76,7 @@ def _layer(module: Any) -> Layer:
         raise UnsupportedError(
             f"a network with the layer {kind}",
             because="only layers that are known to read each row alone are allowed",
-            instead="torch.nn.Sequential of torch.nn." + ", torch.nn.".join(ARGUMENTS),
+            instead=f"torch.nn.Sequential of these layers: {', '.join(ARGUMENTS)}",
         )
     layer: Layer = {"layer": kind}
     for name in ARGUMENTS[kind]:
