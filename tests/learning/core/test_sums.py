@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from discreet.learning.core import lattice
+from discreet.learning.core import lattice, sums
 from discreet.learning.core.rows import EncodedRows, group_people
 from discreet.learning.core.sums import LARGEST_CLIP, Contributions, people_sum
 
@@ -138,3 +138,16 @@ def test_no_rows_sum_to_zero_and_a_clip_of_zero_is_refused():
     assert not people_sum(table(), [empty, empty]).any()
     with pytest.raises(ValueError, match="clip"):
         people_sum(table(clip=0), [empty])
+
+
+@pytest.mark.guarantee("learning.core.sums")
+@pytest.mark.parametrize("people", [0, 40, 3])
+@pytest.mark.parametrize("distinct", [True, False])
+def test_wide_rows_are_added_in_parts_and_the_sums_are_the_same(monkeypatch, people, distinct):
+    step = table(clip=lattice.ONE // 3, has_distinct_places=distinct)
+    codes, target, person = rows_of(500, people)
+    block = group_people(codes, target, person)
+    whole = people_sum(step, [block]).tolist()
+    for entries in (1, 7, 50, 1_000):
+        monkeypatch.setattr(sums, "ENTRIES_AT_ONCE", entries)
+        assert people_sum(step, [block]).tolist() == whole

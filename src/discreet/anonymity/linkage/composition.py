@@ -242,7 +242,7 @@ def example() -> WorkedReleases:
         The tables, what the attacker knows, and the result of `intersect`.
 
     Raises:
-        ParameterError: Never for this example.
+        Refusal: As `intersect`, which the example calls.
 
     Example:
         >>> import discreet as dp

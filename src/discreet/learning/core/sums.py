@@ -27,12 +27,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from discreet.learning.core.lattice import Integers, root_up
-from discreet.learning.core.rows import EncodedRows
+from discreet.learning.core.rows import EncodedRows, split_people
 
 LARGEST_CLIP = 1 << 28
 LARGEST_VALUE = 1 << 31
-MOST_ENTRIES = 1 << 31
-"""Entries of one block: then the sums of a person stay in 64 bits, however many rows the person has."""
+ENTRIES_AT_ONCE = 1 << 24
+"""Entries of rows that are in memory together: wide rows come in smaller parts, by public numbers alone."""
 
 
 class Contributions(NamedTuple):
@@ -68,23 +68,49 @@ def people_sum(step: Step, blocks: Iterable[EncodedRows]) -> Integers:
     total = np.zeros(step.length, dtype=np.int64)
     for block in blocks:
         if len(block):
-            total += _block_sum(step, block)
+            rows = _rows_at_once(step, block)
+            for part in split_people(block, rows):
+                total += _part_sum(step, part, rows)
     return total
 
 
-def _block_sum(step: Step, block: EncodedRows) -> Integers:
-    places, values = step.contributions(block)
-    if values.size > MOST_ENTRIES:
-        raise OverflowError("a block of rows that is too large")
-    values = np.clip(values, -LARGEST_VALUE, LARGEST_VALUE)
-    if block.starts is None and (values.shape[1] == 1 or step.has_distinct_places):
+def _rows_at_once(step: Step, block: EncodedRows) -> int:
+    """How many rows are read together; the entries of a row are as many for every row."""
+    width: int = step.contributions(_between(block, 0, 1)).values.shape[1]
+    return max(1, ENTRIES_AT_ONCE // width)
+
+
+def _between(block: EncodedRows, low: int, high: int) -> EncodedRows:
+    """Some rows of a block, whoever they are of; all of them are the block itself, whose scores may be known."""
+    if (low, high) == (0, len(block)):
+        return block
+    return EncodedRows(block.codes[low:high], block.target[low:high])
+
+
+def _part_sum(step: Step, part: EncodedRows, rows: int) -> Integers:
+    if part.starts is None and step.has_distinct_places:
+        places, values = _bounded(step, part)
         return _add(places.ravel(), _clip_rows(values, step.clip).ravel(), step.length)
-    starts = np.arange(len(block), dtype=np.int64) if block.starts is None else block.starts
-    sizes = np.diff(starts, append=len(block))
-    person = np.repeat(np.arange(len(starts)), sizes)
-    owners = np.repeat(person, values.shape[1])
-    owners, spots, amounts = _merge(owners, places.ravel(), values.ravel(), step.length)
+    starts = np.arange(len(part), dtype=np.int64) if part.starts is None else part.starts
+    person = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(part)))
+    lows = range(0, len(part), rows)
+    found = [_entries(step, _between(part, low, min(low + rows, len(part))), person[low : low + rows]) for low in lows]
+    owners, spots, amounts = found[0]
+    if len(found) > 1:
+        owners, spots, amounts = (np.concatenate(each) for each in zip(*found, strict=True))
+        owners, spots, amounts = _merge(owners, spots, amounts, step.length)
     return _add(spots, _clip_people(owners, amounts, len(starts), step.clip), step.length)
+
+
+def _bounded(step: Step, rows: EncodedRows) -> Contributions:
+    places, values = step.contributions(rows)
+    return Contributions(places, np.clip(values, -LARGEST_VALUE, LARGEST_VALUE))
+
+
+def _entries(step: Step, rows: EncodedRows, person: Integers) -> tuple[Integers, Integers, Integers]:
+    """Persons, places and amounts of some rows, one entry for each person and place."""
+    places, values = _bounded(step, rows)
+    return _merge(np.repeat(person, values.shape[1]), places.ravel(), values.ravel(), step.length)
 
 
 def _clip_rows(values: Integers, clip: int) -> Integers:
