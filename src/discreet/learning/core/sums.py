@@ -81,7 +81,7 @@ def _rows_at_once(step: Step, block: EncodedRows) -> int:
 
 
 def _between(block: EncodedRows, low: int, high: int) -> EncodedRows:
-    """Some rows of a block, whoever they are of; all of them are the block itself, whose scores may be known."""
+    """Consecutive rows of a block, of any people; all rows are the block itself, whose scores may be known."""
     if (low, high) == (0, len(block)):
         return block
     return EncodedRows(block.codes[low:high], block.target[low:high])
