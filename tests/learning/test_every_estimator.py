@@ -87,6 +87,28 @@ def test_a_saved_model_is_read_back_and_holds_no_row(kind, tmp_path):
     assert sizes[1] < 1.5 * sizes[0] + 1_000
 
 
+@every_estimator
+def test_a_session_trains_with_facts_of_the_catalog_alone(kind, tmp_path):
+    if kind.__name__ == "TorchClassifier":
+        pytest.skip("networks are trained outside sessions")
+    cells = ["1", "inf", "-inf", "nan", "1e400", "-1e400", ""]
+    lines = [f"{i},{cells[i % 7]},{cells[i % 5]},{'yn'[i % 2]}" for i in range(70)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,x,z,answer", *lines]))
+    facts = {
+        "bounds": {"x": (0, 10), "z": (0, 10)},
+        "types": {"x": "real", "z": "real"},
+        "keys": {"answer": ["y", "n"]},
+    }
+    budget = dp.Budget(epsilon=1, delta=1e-9)
+    query = dp.table("t").fit(kind(), target="z" if issubclass(kind, PrivateRegressor) else "answer")
+    with dp.protect(
+        tmp_path / "t.csv", privacy_unit="id", max_rows=1, budget=budget, ledger=":memory:", rows=70, **facts
+    ) as session:
+        model = session.release(query, epsilon=1)
+    model.release.save(tmp_path / "model.json")
+    assert dp.learning.load(tmp_path / "model.json").event_ == model.event_
+
+
 def test_every_estimator_is_found():
     assert {kind.__name__ for kind in EVERY} == {
         "GradientBoostingClassifier",

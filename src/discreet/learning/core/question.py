@@ -160,7 +160,7 @@ class SessionTraining:
             "event": events.to_json(self.event),
             "has_names": True,
             "features": [[name, feature.to_json()] for name, feature in self.declared.items()],
-            "parameters": {name: value for name, value in given.items() if name not in NOT_SAVED},
+            "parameters": {name: plain_value(value) for name, value in given.items() if name not in NOT_SAVED},
             "model": model.to_json(),
         }
 
@@ -318,7 +318,7 @@ def _target_bounds(declared: Any, facts: ModelFacts) -> Any:
             because="it has no bounds, so one person could move the model by any amount",
             instead=f"target_bounds=(0, 100) in the model, or bounds={{{facts.target!r}: (0, 100)}} in dp.protect",
         )
-    return float(bounds[0]), float(bounds[1])
+    return [float(bounds[0]), float(bounds[1])]
 
 
 def _feature_text(feature: DeclaredFeature) -> str:
