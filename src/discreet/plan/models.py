@@ -98,8 +98,12 @@ class ModelTraining(Protocol):
     def words(self) -> Lines:
         """What is trained, in words."""
 
-    def encode(self, rows: "pa.Table", people: PersonIds | None) -> Any:
-        """The rows of whole people as codes; `people` are their numbers, None where each row is a person."""
+    def encode(self, rows: "pa.Table", people: PersonIds | None, names: "pa.Table | None") -> Any:
+        """The rows of whole people as codes.
+
+        `people` are the numbers of their people within the block and `names` the columns that name them; both are None
+        where each row is a person.
+        """
 
     def people(self, blocks: Sequence[Any]) -> Any:
         """The people of all blocks, for `train`."""
@@ -156,48 +160,6 @@ def estimator_tag(model: object) -> str:
             instead=f"dp.learning.{kind.__name__}(size=30_000)",
         )
     return tags[0]
-
-
-def people_in_rows(columns: Sequence["pa.ChunkedArray"], count: int) -> PersonIds:
-    """The number of the person of each row; rows of which a part of the unit is missing are one person."""
-    import pyarrow.compute as pc  # noqa: PLC0415 - where rows are, pyarrow is
-
-    numbers, is_missing = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.bool_)
-    for column in columns:
-        coded = pc.dictionary_encode(column.combine_chunks())
-        places = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-        is_missing |= places < 0
-        pairs = numbers * (len(coded.dictionary) + 1) + places + 1
-        numbers = np.unique(pairs, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    return np.where(is_missing, np.int64(-1), numbers)
-
-
-Spellings = Mapping[str, Mapping[str, str]]
-
-
-def encode_block(training: ModelTraining, unit_columns: Sequence[str], spellings: Spellings, rows: "pa.Table") -> Any:
-    """The codes of one block of whole units; cells are dropped here."""
-    people = None
-    if unit_columns:
-        people = people_in_rows([rows.column(name) for name in unit_columns], rows.num_rows)
-    for name, spelled in spellings.items():
-        if any(read != declared for read, declared in spelled.items()):
-            rows = rows.set_column(rows.column_names.index(name), name, _declared_texts(rows.column(name), spelled))
-    return training.encode(rows.drop_columns(list(unit_columns)), people)
-
-
-def pack_block(training: ModelTraining, unit_columns: Sequence[str], spellings: Spellings, rows: "pa.Table") -> bytes:
-    """The same as bytes, for blocks that stay where they were encoded."""
-    return training.pack(encode_block(training, unit_columns, spellings, rows))
-
-
-def _declared_texts(cells: "pa.ChunkedArray", spelled: Mapping[str, str]) -> "pa.ChunkedArray":
-    """Cells in the declared spelling; those that are not declared are missing."""
-    import pyarrow as pa  # noqa: PLC0415 - where rows are, pyarrow is
-    import pyarrow.compute as pc  # noqa: PLC0415
-
-    places = pc.index_in(cells, value_set=pa.array(list(spelled), cells.type))
-    return pc.take(pa.array(list(spelled.values()), cells.type), places)
 
 
 def number_of_blocks(people: int, rows: int, row_bytes: int) -> int:

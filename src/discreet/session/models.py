@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.engines import ClusterEngine, PreparedBlocks, spellings
+from discreet.engines.sql.model_rows import Spellings, encode_block, pack_block
 from discreet.events import Event
 from discreet.plan import logical
 from discreet.plan.fingerprint import Question
-from discreet.plan.models import PEOPLE_IN_A_BLOCK, Spellings, encode_block, longest_text, pack_block
+from discreet.plan.models import PEOPLE_IN_A_BLOCK, longest_text
 from discreet.plan.wording import Lines
 from discreet.planner import identity, wording
 from discreet.planner.queries.model import ModelPlan, analyze_model

@@ -119,6 +119,6 @@ def test_the_bounds_of_a_target_come_from_the_catalog():
             return super().learner(features, rho, replace_one=replace_one)
 
     found = training_of(Regression(), facts(target_column=AGE))
-    assert found.estimator.target_bounds == (0.0, 90.0)
+    assert found.estimator.target_bounds == [0.0, 90.0]
     with pytest.raises(dp.Refusal, match="target_bounds"):
         training_of(Regression(), facts(target_column=Column(type="real")))

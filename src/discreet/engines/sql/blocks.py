@@ -83,12 +83,15 @@ class Split:
             if name in most and _is_text(arrays[place]):
                 is_short = pc.less_equal(pc.binary_length(arrays[place]), most[name])
                 arrays[place] = pc.if_else(is_short, arrays[place], pa.scalar(None, arrays[place].type))
-            elif name in self.owners and _is_text(arrays[place]):
-                arrays[place] = _digest_long(arrays[place])
+            elif name in self.owners:
+                arrays[place] = digest_long_names(arrays[place])
         return pa.record_batch(arrays, schema=batch.schema)
 
 
-def _digest_long(names: pa.Array) -> pa.Array:
+def digest_long_names(names: pa.Array) -> pa.Array:
+    """Names of units, where texts of more than `LONG_NAME` bytes are digests; numbers are as they were."""
+    if not _is_text(names):
+        return names
     is_long = pc.fill_null(pc.greater(pc.binary_length(names), LONG_NAME), fill_value=False)
     digests = [sha256(name.encode()).hexdigest() * _TIMES for name in names.filter(is_long).to_pylist()]
     return pc.replace_with_mask(names, is_long, pa.array(digests, names.type))

@@ -123,7 +123,12 @@ class SessionTraining:
             ("training", noise),
         )
 
-    def encode(self, rows: "pa.Table", people: PersonIds | None) -> EncodedRows:
+    def encode(
+        self,
+        rows: "pa.Table",
+        people: PersonIds | None,
+        names: "pa.Table | None" = None,  # noqa: ARG002 - a training of all people needs none
+    ) -> EncodedRows:
         """The codes of the rows that have a target; they depend on each cell alone."""
         target, counts = self.estimator.target_steps(rows.column(self.target))
         codes = np.empty((rows.num_rows, len(self.declared)), dtype=np.uint16)
