@@ -1,1 +1,1 @@
-"""Linear models: scores that are sums of one public weight for each feature."""
+"""Linear models: `<method>_learner` has an algorithm and its guarantee; its estimator is named after the method."""

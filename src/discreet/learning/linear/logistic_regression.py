@@ -10,8 +10,8 @@ from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.link import Floats, probabilities
 from discreet.learning.estimator import Features, PrivateClassifier
-from discreet.learning.linear.logistic import LogisticLearner
-from discreet.learning.linear.model import LinearModel
+from discreet.learning.linear.linear_model import LinearModel
+from discreet.learning.linear.logistic_learner import LogisticLearner
 
 MOST_ITERATIONS = 10_000
 

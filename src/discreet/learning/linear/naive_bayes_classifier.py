@@ -9,8 +9,8 @@ from discreet.exact.numbers import Number, positive
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.estimator import Features, PrivateClassifier
-from discreet.learning.linear.model import LinearModel
-from discreet.learning.linear.naive_bayes import NaiveBayesLearner
+from discreet.learning.linear.linear_model import LinearModel
+from discreet.learning.linear.naive_bayes_learner import NaiveBayesLearner
 
 
 @public_class

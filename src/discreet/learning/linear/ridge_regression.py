@@ -12,9 +12,9 @@ from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.estimator import Features, PrivateRegressor
 from discreet.learning.linear.least_squares import ridge_solution
-from discreet.learning.linear.model import LinearModel
+from discreet.learning.linear.linear_model import LinearModel
 from discreet.learning.linear.released_moments import ReleasedMoments, read_moments
-from discreet.learning.linear.ridge import SCALE, RidgeLearner, design_of, slot_weights
+from discreet.learning.linear.ridge_learner import SCALE, RidgeLearner, design_of, slot_weights
 
 
 @public_class

@@ -14,7 +14,7 @@ from discreet.learning.core.lattice import Integers
 from discreet.learning.estimator import Features, PrivateEstimator
 from discreet.learning.linear.least_squares import Floats, means_and_deviations
 from discreet.learning.linear.released_moments import read_moments
-from discreet.learning.linear.scaler import ScaleLearner, ScaleModel, has_equal_bins, scale_model
+from discreet.learning.linear.scale_learner import ScaleLearner, ScaleModel, has_equal_bins, scale_model
 from discreet.learning.tables import TableView, column_places, numbers, open_table
 
 if find_spec("sklearn") is None:

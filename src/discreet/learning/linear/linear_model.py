@@ -10,7 +10,7 @@ from discreet.learning.core.features import DeclaredFeature, feature_from_json
 from discreet.learning.core.lattice import BITS, ONE, Integers
 from discreet.learning.core.learner import PublicModel
 from discreet.learning.core.rows import Codes
-from discreet.learning.linear.steps import slot_scores
+from discreet.learning.linear.logistic_steps import slot_scores
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ Definition
 
 Guarantee
     A row moves the sum by at most sqrt(m (m + 1)/2), which is the clip of a person with any number of rows.
-    A fit is one Gaussian event. Proof: docs/proofs/learning/linear/ridge.md.
+    A fit is one Gaussian event. Proof: docs/proofs/learning/linear/ridge_learner.md.
 
 Exactness
     Entries are whole numbers of 2^-10, products of 2^-20, sums are integers. Weights are floats made from noisy sums
@@ -36,7 +36,7 @@ from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.sums import Contributions
 from discreet.learning.core.training import NoisySums, Schedule, planned_sum
 from discreet.learning.linear.least_squares import RidgeSolution, ridge_solution, symmetric
-from discreet.learning.linear.model import LinearModel, first_slots
+from discreet.learning.linear.linear_model import LinearModel, first_slots
 
 HALF_BITS = BITS // 2
 SCALE = 1 << HALF_BITS

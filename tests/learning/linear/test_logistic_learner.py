@@ -10,7 +10,7 @@ from discreet.learning.core.lattice import ONE
 from discreet.learning.core.link import probabilities
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.training import ExactSums, NoisySums, PeopleInMemory
-from discreet.learning.linear.logistic import LogisticLearner, clip_of, default_iterations
+from discreet.learning.linear.logistic_learner import LogisticLearner, clip_of, default_iterations
 from discreet.zcdp import rho_of
 
 from .tables import DATA, FEATURES, adult_features, adult_rows, generated_rows
@@ -28,7 +28,7 @@ def area_under_curve(target, scores):
     return (ranks[positive].sum() - count * (count + 1) / 2) / (count * (len(target) - count))
 
 
-@pytest.mark.guarantee("learning.linear.logistic")
+@pytest.mark.guarantee("learning.linear.logistic_learner")
 @pytest.mark.parametrize("classes", [2, 5])
 @pytest.mark.parametrize("replace_one", [False, True])
 def test_the_schedule_costs_at_most_rho_and_is_known_before_data(classes, replace_one):
@@ -37,7 +37,7 @@ def test_the_schedule_costs_at_most_rho_and_is_known_before_data(classes, replac
     assert len(learner.schedule.sums) == 1 + learner.steps
 
 
-@pytest.mark.guarantee("learning.linear.logistic")
+@pytest.mark.guarantee("learning.linear.logistic_learner")
 def test_the_clips_are_the_longest_vectors_of_a_row():
     counts, gradient = LogisticLearner(FEATURES, 2, 1_000, Fraction(1), iterations=1).schedule.sums
     assert counts.clip**2 >= 3 * ONE**2 > (counts.clip - 1) ** 2
@@ -45,7 +45,7 @@ def test_the_clips_are_the_longest_vectors_of_a_row():
     assert clip_of(Fraction(4)) == 2 * ONE
 
 
-@pytest.mark.guarantee("learning.linear.logistic")
+@pytest.mark.guarantee("learning.linear.logistic_learner")
 def test_replacing_a_person_needs_twice_the_noise():
     one, two = (LogisticLearner(FEATURES, 2, 1_000, Fraction(1), each).schedule.sums[1] for each in (False, True))
     assert two.noise.sigma == pytest.approx(2 * one.noise.sigma)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.learning.core.lattice import ONE
-from discreet.learning.linear.model import LinearModel, first_slots, slot_count
+from discreet.learning.linear.linear_model import LinearModel, first_slots, slot_count
 
 from .tables import FEATURES, generated_rows
 

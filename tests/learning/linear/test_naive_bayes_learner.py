@@ -11,7 +11,7 @@ from discreet.learning.core.lattice import ONE
 from discreet.learning.core.rows import EncodedRows, group_people
 from discreet.learning.core.sums import people_sum
 from discreet.learning.core.training import ExactSums, NoisySums, PeopleInMemory
-from discreet.learning.linear.naive_bayes import NaiveBayesLearner, log_weights
+from discreet.learning.linear.naive_bayes_learner import NaiveBayesLearner, log_weights
 
 FEATURES = {"age": dp.learning.linear_bins(0, 100, 4), "sex": dp.learning.categories(["female", "male"])}
 
@@ -25,7 +25,7 @@ def _rows(count, generator, classes=2):
     return codes.astype(np.uint16), generator.integers(0, classes, count)
 
 
-@pytest.mark.guarantee("learning.linear.naive_bayes")
+@pytest.mark.guarantee("learning.linear.naive_bayes_learner")
 @pytest.mark.parametrize("classes", [2, 3])
 def test_counts_are_those_of_a_plain_loop(classes):
     codes, target = _rows(70, np.random.default_rng(1), classes)
@@ -37,7 +37,7 @@ def test_counts_are_those_of_a_plain_loop(classes):
     assert found.reshape(-1, classes).tolist() == expected.tolist()
 
 
-@pytest.mark.guarantee("learning.linear.naive_bayes")
+@pytest.mark.guarantee("learning.linear.naive_bayes_learner")
 @pytest.mark.parametrize("rows", [1, 2, 9])
 def test_a_person_moves_the_counts_by_at_most_the_clip(rows):
     codes, target = _rows(30 + rows, np.random.default_rng(rows))
@@ -50,7 +50,7 @@ def test_a_person_moves_the_counts_by_at_most_the_clip(rows):
     assert rows > 1 or square == 3 * ONE**2
 
 
-@pytest.mark.guarantee("learning.linear.naive_bayes")
+@pytest.mark.guarantee("learning.linear.naive_bayes_learner")
 @pytest.mark.parametrize("replace_one", [False, True])
 def test_one_sum_is_charged_and_no_other_can_be_asked_for(replace_one):
     learner = _learner(replace_one=replace_one)

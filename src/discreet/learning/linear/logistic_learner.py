@@ -10,7 +10,7 @@ Guarantee
     The schedule is a function of public facts: features, number of classes, declared size, rho. A person moves the
     counts by at most sqrt(p), and a gradient by at most sqrt(p)/2, or sqrt(p (1 - 1/classes)) with more than two
     classes, for any number of rows of the person. A fit is one event: 1 + T Gaussian events composed. Proof:
-    docs/proofs/learning/linear/logistic.md.
+    docs/proofs/learning/linear/logistic_learner.md.
 
 Exactness
     Scores, gradients, clipping and sums are integers; 2^20 steps are 1. Weights are floats made from noisy sums and
@@ -36,8 +36,8 @@ from discreet.learning.core.lattice import ONE, root_up
 from discreet.learning.core.learner import Learner
 from discreet.learning.core.training import NoisySums, Schedule, planned_sum
 from discreet.learning.linear.descent import Descent
-from discreet.learning.linear.model import LinearModel, first_slots, slot_count
-from discreet.learning.linear.steps import LogisticGradient, SlotCounts
+from discreet.learning.linear.linear_model import LinearModel, first_slots, slot_count
+from discreet.learning.linear.logistic_steps import LogisticGradient, SlotCounts
 
 COUNT_SHARE = Fraction(1, 20)
 """The share of rho that the counts get."""

@@ -6,7 +6,7 @@ Definition
 
 Guarantee
     A row moves the sum by at most sqrt(2 p + 1), which is the clip of a person with any number of rows.
-    A fit is one Gaussian event. Proof: docs/proofs/learning/linear/scaler.md.
+    A fit is one Gaussian event. Proof: docs/proofs/learning/linear/scale_learner.md.
 
 Exactness
     Values are whole numbers of 2^-10, squares of 2^-20, sums are integers. Means and deviations are floats made from
@@ -34,7 +34,7 @@ from discreet.learning.core.rows import Codes, EncodedRows
 from discreet.learning.core.sums import Contributions
 from discreet.learning.core.training import NoisySums, Schedule, planned_sum
 from discreet.learning.linear.least_squares import Floats, means_and_deviations
-from discreet.learning.linear.ridge import SCALE, design_of
+from discreet.learning.linear.ridge_learner import SCALE, design_of
 
 
 @dataclass(frozen=True)

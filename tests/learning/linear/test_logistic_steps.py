@@ -8,9 +8,9 @@ import pytest
 from discreet.learning.core.lattice import ONE
 from discreet.learning.core.rows import EncodedRows, group_people
 from discreet.learning.core.sums import people_sum
-from discreet.learning.linear.logistic import LogisticLearner
-from discreet.learning.linear.model import first_slots, slot_count
-from discreet.learning.linear.steps import LogisticGradient, SlotCounts, slot_scores
+from discreet.learning.linear.linear_model import first_slots, slot_count
+from discreet.learning.linear.logistic_learner import LogisticLearner
+from discreet.learning.linear.logistic_steps import LogisticGradient, SlotCounts, slot_scores
 
 from .tables import FEATURES, generated_rows
 
@@ -31,7 +31,7 @@ def dense(step, rows):
     return result
 
 
-@pytest.mark.guarantee("learning.linear.logistic")
+@pytest.mark.guarantee("learning.linear.logistic_learner")
 @pytest.mark.parametrize("columns", [1, 3])
 def test_other_rows_change_no_bit_of_what_a_row_adds(columns):
     rows = generated_rows(500, classes=max(columns, 2))
@@ -43,7 +43,7 @@ def test_other_rows_change_no_bit_of_what_a_row_adds(columns):
             assert (dense(step, part) == whole[some]).all()
 
 
-@pytest.mark.guarantee("learning.linear.logistic")
+@pytest.mark.guarantee("learning.linear.logistic_learner")
 @pytest.mark.parametrize("columns", [1, 3])
 @pytest.mark.parametrize("many", [1, 2, 9])
 def test_a_person_moves_a_sum_by_at_most_the_clip_whatever_number_of_rows(columns, many):
@@ -61,7 +61,7 @@ def test_a_person_moves_a_sum_by_at_most_the_clip_whatever_number_of_rows(column
             assert moved.any()
 
 
-@pytest.mark.guarantee("learning.linear.logistic")
+@pytest.mark.guarantee("learning.linear.logistic_learner")
 @pytest.mark.parametrize("columns", [1, 3])
 def test_blocks_and_orders_of_people_have_the_same_sum(columns):
     rows = generated_rows(300, classes=max(columns, 2))

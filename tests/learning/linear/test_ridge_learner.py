@@ -11,7 +11,7 @@ from discreet.learning.core.lattice import ONE
 from discreet.learning.core.rows import EncodedRows, group_people
 from discreet.learning.core.sums import people_sum
 from discreet.learning.core.training import ExactSums, NoisySums, PeopleInMemory
-from discreet.learning.linear.ridge import SCALE, RidgeLearner, design_of
+from discreet.learning.linear.ridge_learner import SCALE, RidgeLearner, design_of
 
 FEATURES = {
     "age": dp.learning.linear_bins(0, 100, 8),
@@ -44,7 +44,7 @@ def test_a_design_has_one_column_for_numbers_and_one_for_each_category():
     assert set(design.values[9:12].tolist()) == {SCALE}
 
 
-@pytest.mark.guarantee("learning.linear.ridge")
+@pytest.mark.guarantee("learning.linear.ridge_learner")
 def test_sums_are_those_of_a_plain_loop():
     codes, target = _rows(50, np.random.default_rng(1))
     design, expected = design_of(FEATURES), np.zeros((7, 7), dtype=np.int64)
@@ -57,7 +57,7 @@ def test_sums_are_those_of_a_plain_loop():
     assert _sum(codes, target).tolist() == expected[np.triu_indices(7)].tolist()
 
 
-@pytest.mark.guarantee("learning.linear.ridge")
+@pytest.mark.guarantee("learning.linear.ridge_learner")
 @pytest.mark.parametrize("rows", [1, 2, 7])
 def test_a_person_moves_the_sum_by_at_most_the_clip_and_one_row_is_never_scaled(rows):
     generator = np.random.default_rng(rows)
@@ -70,7 +70,7 @@ def test_a_person_moves_the_sum_by_at_most_the_clip_and_one_row_is_never_scaled(
         assert moved[alone.places[0]].tolist() == alone.values[0].tolist()
 
 
-@pytest.mark.guarantee("learning.linear.ridge")
+@pytest.mark.guarantee("learning.linear.ridge_learner")
 def test_the_clip_is_reached_by_a_row_whose_entries_are_all_one():
     one_bin = {"b": dp.learning.categories(["x"]), "c": dp.learning.categories(["y"])}
     learner = RidgeLearner(one_bin, Fraction(1))
@@ -80,7 +80,7 @@ def test_the_clip_is_reached_by_a_row_whose_entries_are_all_one():
     assert (step.clip - 1) ** 2 < square <= step.clip**2
 
 
-@pytest.mark.guarantee("learning.linear.ridge")
+@pytest.mark.guarantee("learning.linear.ridge_learner")
 def test_a_row_contributes_the_same_among_any_other_rows():
     codes, target = _rows(60, np.random.default_rng(5))
     order = np.random.default_rng(6).permutation(60)
@@ -90,7 +90,7 @@ def test_a_row_contributes_the_same_among_any_other_rows():
     assert _sum(codes, target).tolist() == _sum(codes[order], target[order]).tolist()
 
 
-@pytest.mark.guarantee("learning.linear.ridge")
+@pytest.mark.guarantee("learning.linear.ridge_learner")
 @pytest.mark.parametrize("replace_one", [False, True])
 def test_one_sum_is_charged_and_no_other_can_be_asked_for(replace_one):
     learner = RidgeLearner(FEATURES, Fraction(1, 10), replace_one=replace_one)

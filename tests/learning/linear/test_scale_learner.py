@@ -10,7 +10,7 @@ from discreet.learning.core.lattice import ONE
 from discreet.learning.core.rows import EncodedRows, group_people
 from discreet.learning.core.sums import people_sum
 from discreet.learning.core.training import ExactSums, NoisySums, PeopleInMemory
-from discreet.learning.linear.scaler import ScaleLearner, has_equal_bins, outer_bounds
+from discreet.learning.linear.scale_learner import ScaleLearner, has_equal_bins, outer_bounds
 
 FEATURES = {"x": dp.learning.linear_bins(-5, 5, 1_000), "z": dp.learning.linear_bins(0, 10, 500)}
 
@@ -21,7 +21,7 @@ def _rows(count, generator):
     return table, codes, np.zeros(count, dtype=np.int64)
 
 
-@pytest.mark.guarantee("learning.linear.scaler")
+@pytest.mark.guarantee("learning.linear.scale_learner")
 @pytest.mark.parametrize("rows", [1, 2, 8])
 def test_a_person_moves_the_sum_by_at_most_the_clip(rows):
     _, codes, target = _rows(30 + rows, np.random.default_rng(rows))
@@ -34,7 +34,7 @@ def test_a_person_moves_the_sum_by_at_most_the_clip(rows):
     assert 4 * ONE**2 < square <= step.clip**2
 
 
-@pytest.mark.guarantee("learning.linear.scaler")
+@pytest.mark.guarantee("learning.linear.scale_learner")
 @pytest.mark.parametrize("replace_one", [False, True])
 def test_one_sum_is_charged_and_no_other_can_be_asked_for(replace_one):
     learner = ScaleLearner(FEATURES, Fraction(1, 10), replace_one)

@@ -7,7 +7,7 @@ Definition
 
 Guarantee
     A row adds 1 to p + 1 places, so its vector has the norm sqrt(p + 1), which is the clip of a person with any number
-    of rows. A fit is one Gaussian event. Proof: docs/proofs/learning/linear/naive_bayes.md.
+    of rows. A fit is one Gaussian event. Proof: docs/proofs/learning/linear/naive_bayes_learner.md.
 
 Exactness
     Counts are integers. Weights are floats made from noisy counts and rounded to steps: they are public.
@@ -33,7 +33,7 @@ from discreet.learning.core.learner import Learner
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.sums import Contributions
 from discreet.learning.core.training import NoisySums, Schedule, planned_sum
-from discreet.learning.linear.model import LinearModel, first_slots, slot_count
+from discreet.learning.linear.linear_model import LinearModel, first_slots, slot_count
 
 Floats = NDArray[np.float64]
 
