@@ -176,7 +176,7 @@ def seldom_another(rng: Rng, x: int) -> dict[str, Any]:
 
 
 def slow(rng: Rng) -> Any:
-    return lambda x: time.sleep(0.01 * x)
+    return lambda x: time.sleep(0.05 * x)
 
 
 def without_features(*names: str) -> AbstractContextManager[Any]:
