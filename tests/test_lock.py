@@ -13,6 +13,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 LOCK = ROOT / "scripts" / "requirements-dev.txt"
+TORCH_LOCK = ROOT / "scripts" / "requirements-torch.txt"
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 
 
@@ -22,26 +23,37 @@ def _scripted(name: str) -> str:
 
 def required(project: dict) -> list[Requirement]:
     """What pyproject.toml asks for: the core, the extras that `scripts/lock` names, its groups, and the build."""
-    extras, groups = (re.findall(rf"--{kind} (\w+)", _scripted("lock")) for kind in ("extra", "group"))
+    extras, groups = (re.findall(rf"--{kind} (\w+) ", _scripted("lock")) for kind in ("extra", "group"))
     lists = [project["build-system"]["requires"], project["project"]["dependencies"]]
     lists += [project["project"]["optional-dependencies"][name] for name in extras]
     lists += [project["dependency-groups"][name] for name in groups]
     return [Requirement(text) for texts in lists for text in texts]
 
 
-def faults(lock: str, project: dict) -> list[str]:
+def required_for_networks(project: dict) -> list[Requirement]:
+    """What tests of networks ask for beside it."""
+    return [Requirement(text) for text in project["dependency-groups"]["torch-cpu"]]
+
+
+def pins(lock: str) -> dict[str, str]:
+    """The versions of a lock file by the name of the package; where they differ by Python, the last."""
+    found = re.findall(r"^([\w.-]+)==(\S+)", lock, re.MULTILINE)
+    return {canonicalize_name(name): version for name, version in found}
+
+
+def faults(lock: str, requirements: list[Requirement]) -> list[str]:
     """Where a lock file names a place, lacks a hash or a package, or has a version that is not admitted."""
     lines = [line for line in lock.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
     found = [f"an option or a place: {line[:60]}" for line in lines if line.startswith("-") or "//" in line]
     versions: dict[str, str] = {}
     for line in lines:
-        pin = re.match(r"([\w.-]+)==([\w.]+)( ; [^#]+?)?((?:\s+--hash=\S+)*)\s*$", line)
+        pin = re.match(r"([\w.-]+)==([\w.+]+)( ; [^#]+?)?((?:\s+--hash=\S+)*)\s*$", line)
         hashes = pin[4].split() if pin else []
         if pin is None or not hashes or not all(HASH.fullmatch(each) for each in hashes):
             found.append(f"not a version with hashes: {line[:60]}")
         else:
             versions[canonicalize_name(pin[1])] = pin[2]
-    for requirement in required(project):
+    for requirement in requirements:
         name = canonicalize_name(requirement.name)
         wanted = [name, *(f"{name}-{extra}" for extra in requirement.extras)]
         found += [f"missing: {each}" for each in wanted if each not in versions]
@@ -56,7 +68,19 @@ def project() -> dict:
 
 
 def test_the_lock_file_agrees_with_the_project(project):
-    assert faults(LOCK.read_text(encoding="utf-8"), project) == [], "run scripts/lock"
+    assert faults(LOCK.read_text(encoding="utf-8"), required(project)) == [], "run scripts/lock"
+    assert faults(TORCH_LOCK.read_text(encoding="utf-8"), required_for_networks(project)) == [], "run scripts/lock"
+
+
+def test_both_lock_files_have_the_same_version_of_a_package():
+    general, networks = (pins(lock.read_text(encoding="utf-8")) for lock in (LOCK, TORCH_LOCK))
+    assert {name: networks[name] for name in networks if name in general and networks[name] != general[name]} == {}
+
+
+def test_networks_are_tested_with_versions_that_the_extra_admits(project):
+    extra = [Requirement(text) for text in project["project"]["optional-dependencies"]["torch"]]
+    versions = pins(LOCK.read_text(encoding="utf-8")) | pins(TORCH_LOCK.read_text(encoding="utf-8"))
+    assert [each for each in extra if not each.specifier.contains(versions[canonicalize_name(each.name)])] == []
 
 
 def test_every_fault_of_a_lock_file_is_found(project):
@@ -74,7 +98,7 @@ def test_every_fault_of_a_lock_file_is_found(project):
     }
     for fault, text in broken.items():
         assert text != lock, fault
-        assert any(each.startswith(fault) for each in faults(text, project)), fault
+        assert any(each.startswith(fault) for each in faults(text, required(project))), fault
 
 
 def test_setup_installs_from_the_lock_file_and_nothing_else(project):
@@ -83,16 +107,17 @@ def test_setup_installs_from_the_lock_file_and_nothing_else(project):
     assert installs == [
         "pip --no-deps --require-hashes --requirement scripts/requirements-dev.txt",
         "pip --no-deps --no-build-isolation --editable .",
+        "pip --no-deps --require-hashes --requirement scripts/requirements-torch.txt ||",
     ]
     assert "pip check" in _scripted("setup"), "a package that the lock file lacks is found"
     assert f"--python-version {project['project']['requires-python'].removeprefix('>=')} " in _scripted("lock")
 
 
 def test_nothing_of_a_graphics_processor_comes_in():
-    """torch with CUDA would be gigabytes; audits of other libraries do not need it."""
-    assert (
-        re.findall(r"^(?:torch|nvidia|triton|tensorflow|jax)\S*", LOCK.read_text(encoding="utf-8"), re.MULTILINE) == []
-    )
+    """torch with CUDA would be gigabytes: tests of networks have its CPU build, and no other package needs it."""
+    large = re.compile(r"^(?:torch|nvidia|cuda|triton|tensorflow|jax)\S*", re.MULTILINE)
+    assert large.findall(LOCK.read_text(encoding="utf-8")) == []
+    assert large.findall(TORCH_LOCK.read_text(encoding="utf-8")) == ["torch==2.13.0+cpu"]
 
 
 def _advisories() -> ModuleType:
