@@ -676,3 +676,39 @@ class TestSlices:
     def test_slices_of_one_table_that_overlap_are_refused_before_any_of_them_is_registered(self):
         text = self._tables(october=self.OCTOBER, year=self.OCTOBER.replace("2026-11-01", "2027-10-01"))
         assert "they overlap, and a new budget is for new data only" in str(_refusal(text))
+
+
+def test_bins_and_the_permission_for_float_gradients_are_written_and_read():
+    columns = "{p: {type: text}, a: {type: integer, bins: [18, 65]}, c: {type: real, bounds: [0, 9], bins: {log: 8}}}"
+    catalog = Catalog.parse(f"tables: {{t: {{privacy_unit: p, allow_float_gradients: true, columns: {columns}}}}}")
+    assert Catalog.parse(catalog.to_yaml()) == catalog
+    assert catalog.table("t").allow_float_gradients
+    assert catalog.table("t").column("c").bins.log == 8
+
+
+def test_a_catalog_without_bins_has_the_text_and_the_frozen_facts_of_earlier_versions():
+    catalog = Catalog.parse(
+        "tables: {t: {privacy_unit: p, columns: {p: {type: text}, c: {type: real, bounds: [0, 9]}}}}"
+    )
+    assert "bins" not in catalog.to_yaml()
+    assert "float" not in catalog.to_yaml()
+    declared = Catalog.parse(
+        "tables: {t: {privacy_unit: p, allow_float_gradients: true, "
+        "columns: {p: {type: text}, c: {type: real, bounds: [0, 9], bins: {linear: 4}}}}}"
+    )
+    assert declared.table("t").frozen_facts() == catalog.table("t").frozen_facts()
+
+
+@pytest.mark.parametrize(
+    ("column", "place", "reason"),
+    [
+        ("{type: real, bins: {log: 8}}", "tables.t.columns.c", "linear and log ones lie between bounds"),
+        ("{type: real, bins: [2, 1]}", "tables.t.columns.c.bins", "edges increase"),
+        ("{type: real, bounds: [0, 1], bins: {lgo: 8}}", "tables.t.columns.c.bins.lgo", "there is no field"),
+    ],
+)
+def test_bins_that_are_wrong_are_refused_with_their_place(column, place, reason):
+    with pytest.raises(CatalogError, match=reason) as caught:
+        Catalog.parse(f"tables: {{t: {{privacy_unit: p, columns: {{p: {{type: text}}, c: {column}}}}}}}")
+    assert place in str(caught.value)
+    assert "bins: {log: 32}" in str(caught.value)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pydantic
 import pytest
 
-from discreet.catalog.columns import NUMERIC, UNSTRUCTURED, Column, ColumnType, is_of_type, python_value
+from discreet.catalog.columns import NUMERIC, UNSTRUCTURED, Column, ColumnType, FeatureBins, is_of_type, python_value
 
 
 def test_numbers_of_a_column_are_exact():
@@ -33,3 +33,38 @@ def test_every_type_is_either_a_number_unstructured_or_neither():
     assert is_of_type(True, ColumnType.BOOLEAN)
     assert not is_of_type(True, ColumnType.INTEGER)
     assert python_value(True) is True
+
+
+def test_bins_are_linear_logarithmic_or_between_edges():
+    assert Column(type="integer", bounds=(0, 9), bins={"linear": 3}).bins == FeatureBins(linear=3)
+    assert Column(type="real", bounds=(0, 9), bins={"log": 4}).bins == FeatureBins(log=4)
+    assert Column(type="real", bins=[0, 0.1]).bins == FeatureBins(edges=(0, Fraction(1, 10)))
+    assert Column(type="real", bins={"edges": [0, 1]}).bins == Column(type="real", bins=(0, 1)).bins
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        ({"type": "text", "bins": [1]}, "bins: a column of type text has none"),
+        ({"type": "real", "bins": {"linear": 4}}, "which the column needs"),
+        ({"type": "real", "bounds": (1, 1), "bins": {"log": 4}}, "which the column needs"),
+        ({"type": "real", "bounds": (0, 1), "bins": {"linear": 0}}, "from 1 to 4,095 of them"),
+        ({"type": "real", "bounds": (0, 1), "bins": {"log": 4096}}, "from 1 to 4,095 of them"),
+        ({"type": "real", "bounds": (0, 1), "bins": {"log": 4, "linear": 4}}, "one of linear, log and edges"),
+        ({"type": "real", "bounds": (0, 1), "bins": {}}, "one of linear, log and edges"),
+        ({"type": "real", "bounds": (0, 1), "bins": {"log": True}}, "valid integer"),
+        ({"type": "real", "bounds": (0, 1), "bins": {"equal": 4}}, "Extra inputs"),
+        ({"type": "real", "bins": []}, "from 1 to 4,094 edges"),
+        ({"type": "real", "bins": [1, 1]}, "edges increase"),
+        ({"type": "real", "bins": [2, 1]}, "edges increase"),
+        (
+            {"type": "real", "bins": [1, "1000000000000000000001/1000000000000000000000"]},
+            "differ as numbers of 64 bits",
+        ),
+        ({"type": "real", "bins": [10**400]}, "too large"),
+        ({"type": "real", "bins": 8}, "dictionary"),
+    ],
+)
+def test_bins_that_cannot_be_used_are_refused(facts, reason):
+    with pytest.raises(pydantic.ValidationError, match=reason):
+        Column(**facts)

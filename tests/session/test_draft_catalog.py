@@ -69,9 +69,10 @@ def test_a_frame_or_a_glob_without_a_name_is_refused(source, given):
 
 
 def test_what_is_said_of_columns_is_gathered_by_column():
-    said = by_column(keys={"w": ("A",)}, bounds={"c": (0, 1)}, types={"c": "real"}, missing={"c": 0})
-    assert said == {"w": {"keys": ["A"]}, "c": {"bounds": (0, 1), "type": "real", "missing": 0}}
-    assert by_column(keys=None, bounds=None, types=None, missing=None) == {}
+    words = {"keys": {"w": ("A",)}, "bounds": {"c": (0, 1)}, "types": {"c": "real"}, "missing": {"c": 0}}
+    said = by_column(**words, bins={"c": {"log": 8}})
+    assert said == {"w": {"keys": ["A"]}, "c": {"bounds": (0, 1), "type": "real", "missing": 0, "bins": {"log": 8}}}
+    assert by_column(keys=None, bounds=None, types=None, missing=None, bins=None) == {}
 
 
 @pytest.mark.parametrize(

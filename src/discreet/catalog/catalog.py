@@ -178,6 +178,7 @@ class Table(Fact):
     slice: Period | None = None
     fixed_schema: bool = False
     row_local: bool = False
+    allow_float_gradients: bool = False
     other_releases: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = ()
 
     @model_validator(mode="before")
@@ -487,6 +488,8 @@ def _nearest_field(error: Mapping[str, Any]) -> str:
         return f"type: {nearest_type(str(error['input']))}"
     if "keys: '" in error["msg"] and "is not of type" in error["msg"]:
         return f'types={{{place!r}: "text"}} in dp.protect, or type: text in the catalog'
+    if "bins" in error["loc"] or "bins: " in error["msg"]:
+        return "bounds: [0, 5000], bins: {log: 32}"
     nearest = suggestion(place, fields) if error["type"] == "extra_forbidden" else ""
     if "slice" in error["loc"] and nearest not in fields:
         return "slice: {of: visits, column: visited, start: 2026-10-01, end: 2026-11-01}"

@@ -1,6 +1,11 @@
 """Public facts about one column: its type and, where they are public, its bounds, grid, keys and missing values.
 
-Numbers are exact: `0.1` in a catalog is 1/10. Cells that do not fit the type of their column are missing.
+Numbers are exact: `0.1` in a catalog is 1/10. Cells that do not fit the type of their column are missing. Models read a
+column of numbers in bins, of which there are three kinds; other queries do not read them:
+
+    bins: {linear: 16}    # of equal width between the bounds; 32 of them where nothing is declared
+    bins: {log: 32}       # widths grow with the distance from the lower bound, for amounts such as incomes
+    bins: [18, 30, 65]    # between edges; the first and the last bin have no outer edge
 """
 
 import datetime as dt
@@ -9,6 +14,7 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from fractions import Fraction
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_validator
@@ -20,6 +26,7 @@ Value = str | int | bool | dt.date | dt.datetime | None
 
 _UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 _PLAIN = frozenset({str, int, bool, float, dt.date, dt.datetime, type(None)})
+MOST_BINS = 4_095
 _RATIO = re.compile(r"-?[0-9]{1,400}/[1-9][0-9]{0,400}")
 
 
@@ -121,6 +128,48 @@ def _parse_dates(data: Any) -> Any:
         raise ValueError(f"keys: a {data['type']} is written in ISO form, such as 2026-01-31") from None
 
 
+class FeatureBins(Fact):
+    """Bins of a column of numbers as a feature of models.
+
+    Attributes:
+        linear: Number of bins of equal width between the bounds.
+        log: Number of bins between the bounds whose width grows.
+        edges: Inner edges, smallest first; an edge belongs to the bin above it.
+    """
+
+    linear: Annotated[int | None, BeforeValidator(python_value)] = None
+    log: Annotated[int | None, BeforeValidator(python_value)] = None
+    edges: Annotated[tuple[Exact, ...] | None, BeforeValidator(as_tuple)] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_list(cls, data: Any) -> Any:
+        """A list is one of edges."""
+        return {"edges": tuple(data)} if isinstance(data, list | tuple) else data
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "FeatureBins":
+        given = [way for way in (self.linear, self.log, self.edges) if way is not None]
+        if len(given) != 1:
+            raise ValueError("bins: one of linear, log and edges, such as {linear: 16}, {log: 32} or [18, 30, 65]")
+        if self.edges is not None:
+            _check_edges(self.edges)
+        elif not 1 <= given[0] <= MOST_BINS:  # type: ignore[operator]
+            raise ValueError(f"bins: from 1 to {MOST_BINS:,} of them")
+        return self
+
+
+def _check_edges(edges: tuple[Fraction, ...]) -> None:
+    if not 1 <= len(edges) < MOST_BINS:
+        raise ValueError(f"bins: from 1 to {MOST_BINS - 1:,} edges")
+    try:
+        doubles = [float(edge) for edge in edges]
+    except OverflowError:
+        raise ValueError("bins: an edge is too large for a number of 64 bits") from None
+    if any(low >= high for low, high in pairwise(doubles)):
+        raise ValueError("bins: edges increase, and differ as numbers of 64 bits")
+
+
 class Column(Fact):
     """One column: its type and, where they are public, its bounds, grid, keys and policy for missing values."""
 
@@ -129,6 +178,7 @@ class Column(Fact):
     grid: Exact | None = None
     keys: Annotated[tuple[Value, ...] | None, BeforeValidator(_keys)] = None
     missing: Annotated[Literal["skip"] | Exact, BeforeValidator(lambda v: v if v == "skip" else _exact(v))] = "skip"
+    bins: FeatureBins | None = None
     provenance: str | None = None
 
     _dates = model_validator(mode="before")(_parse_dates)
@@ -137,14 +187,20 @@ class Column(Fact):
     def _consistent(self) -> "Column":
         if self.bounds is not None and self.bounds[0] > self.bounds[1]:
             raise ValueError("bounds: the lower one is above the upper one")
-        for field, value in (("bounds", self.bounds), ("grid", self.grid), ("missing", self.missing)):
-            if self.type not in NUMERIC and value not in (None, "skip"):
+        for field in ("bounds", "grid", "missing", "bins"):
+            if self.type not in NUMERIC and getattr(self, field) not in (None, "skip"):
                 raise ValueError(f"{field}: a column of type {self.type} has none")
         if self.grid is not None and self.grid <= 0:
             raise ValueError("grid: it must be above zero")
         if self.keys is not None:
             _check_keys(self.keys, self.type)
+        if self.bins is not None and self.bins.edges is None and not _has_width(self.bounds):
+            raise ValueError("bins: linear and log ones lie between bounds, which the column needs")
         return self
+
+
+def _has_width(bounds: tuple[Fraction, Fraction] | None) -> bool:
+    return bounds is not None and bounds[0] < bounds[1]
 
 
 def _check_keys(keys: tuple[Value, ...], kind: ColumnType) -> None:

@@ -79,6 +79,7 @@ def by_column(
     bounds: Mapping[str, tuple[Number, Number]] | None,
     types: Mapping[str, str] | None,
     missing: Mapping[str, Number] | None,
+    bins: Mapping[str, Mapping[str, int] | Sequence[Number]] | None,
 ) -> dict[str, dict[str, Any]]:
     """The declared facts of each column, by column."""
     facts: dict[str, Mapping[str, Any]] = {
@@ -86,6 +87,7 @@ def by_column(
         "bounds": {column: checked_bounds(pair) for column, pair in _mapping(bounds, "bounds").items()},
         "type": {column: _type(kind, column) for column, kind in _mapping(types, "types").items()},
         "missing": _mapping(missing, "missing"),
+        "bins": _mapping(bins, "bins"),
     }
     said: dict[str, dict[str, Any]] = {}
     for fact, values in facts.items():
@@ -99,6 +101,7 @@ _EXAMPLES = {
     "bounds": 'bounds={"cost": (0, 5000)}',
     "types": 'types={"age": "integer"}',
     "missing": 'missing={"cost": 0}',
+    "bins": 'bins={"cost": {"log": 32}}',
 }
 
 

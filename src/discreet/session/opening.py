@@ -40,6 +40,8 @@ class OpenSession:
         Args:
             catalog: A catalog, or the path of one in YAML.
             sources: Sources by the name of their table, where the catalog names none. Default: none.
+            allow_float_gradients: Whether networks may be trained (`dp.learning.TorchClassifier`). Their gradients are
+                floats, whose last bits no proof covers; each guarantee says so. Default False.
             ledger: Path of a ledger, its address in PostgreSQL, or a ledger. Default: a file in the user's home.
             analyst: Name of the analyst in the history. An "owner" sees the progress of long queries. Default "owner".
             memory_limit: Memory that the engine may use, such as "4GB". Default: the engine's.
@@ -109,6 +111,7 @@ class OpenSession:
         bounds: Mapping[str, tuple[Number, Number]] | None = None,
         types: Mapping[str, str] | None = None,
         missing: Mapping[str, Number] | None = None,
+        bins: Mapping[str, Mapping[str, int] | Sequence[Number]] | None = None,
         missing_units: Literal["drop", "one_unit"] = "drop",
         sampling: Literal["fast", "portable"] = "fast",
         population: int | None = None,
@@ -117,6 +120,7 @@ class OpenSession:
         table: str | None = None,
         fixed_schema: bool = False,
         row_local: bool = False,
+        allow_float_gradients: bool = False,
         ledger: str | Path | Ledger | None = None,
         analyst: str = OWNER,
         memory_limit: str | None = None,
@@ -146,6 +150,8 @@ class OpenSession:
             types: Types by column, such as `{"age": "integer"}`. Default: read from the source.
             missing: Number that a missing value counts as, by column: `{"cost": 0}`. Default: missing values are
                 skipped.
+            bins: Bins of numbers as features of models, by column: `{"cost": {"log": 32}}`, `{"age": {"linear": 16}}`,
+                or inner edges, `{"age": [18, 30, 65]}`. Default: 32 bins of equal width between the bounds.
             missing_units: Rows without a unit: "drop" them, or count them as "one_unit". Default "drop".
             sampling: Which rows of a unit count: "fast", by the engine's hash, or "portable", the same on all engines.
                 Default "fast".
@@ -156,6 +162,8 @@ class OpenSession:
             fixed_schema: Your statement about an in-memory table: its column types do not depend on the rows. It is
                 recorded with the registration. Default False.
             row_local: Your statement about a view: each row is computed from rows of one unit alone. Default False.
+            allow_float_gradients: Whether networks may be trained (`dp.learning.TorchClassifier`). Their gradients are
+                floats, whose last bits no proof covers; each guarantee says so. Default False.
             ledger: Path of a ledger, its address in PostgreSQL, or a ledger. Default: a file in the user's home.
             analyst: Name of the analyst in the history. An "owner" sees the progress of long queries. Default "owner".
             memory_limit: Memory that the engine may use, such as "4GB". Default: the engine's.
@@ -181,7 +189,7 @@ class OpenSession:
         known, part = draft_catalog.name_slice(draft_catalog.name_of(source, name, table), slice)
         stated = Statements(fixed_schema=fixed_schema, row_local=row_local)
         opened = source_of(source, delimiter=delimiter, table=table, stated=stated)
-        by_column = draft_catalog.by_column(keys=keys, bounds=bounds, types=types, missing=missing)
+        by_column = draft_catalog.by_column(keys=keys, bounds=bounds, types=types, missing=missing, bins=bins)
         facts = {
             "neighbours": neighbours,
             "max_rows": max_rows,
@@ -195,6 +203,7 @@ class OpenSession:
             "relation": table,
             "fixed_schema": fixed_schema,
             "row_local": row_local,
+            "allow_float_gradients": allow_float_gradients,
             "source": public_location(str(source)) if isinstance(source, str | Path) else None,
         }
         words = draft_catalog.Declaration(privacy_unit, budget, version, by_column, facts, part)

@@ -122,3 +122,19 @@ def test_the_bounds_of_a_target_come_from_the_catalog():
     assert found.estimator.target_bounds == [0.0, 90.0]
     with pytest.raises(dp.Refusal, match="target_bounds"):
         training_of(Regression(), facts(target_column=Column(type="real")))
+
+
+@pytest.mark.parametrize(
+    ("declared", "feature"),
+    [
+        ({"bounds": (0, 90)}, dp.learning.linear_bins(0, 90, 32)),
+        ({"bounds": (0, 90), "bins": {"linear": 9}}, dp.learning.linear_bins(0, 90, 9)),
+        ({"bounds": (0, 90), "bins": {"log": 9}}, dp.learning.log_bins(0, 90, 9)),
+        ({"bounds": (0, 90), "bins": [18, 65]}, dp.learning.edges([18, 65])),
+        ({"keys": [1, 2, 3], "bins": [18.5]}, dp.learning.edges([18.5])),
+        ({"keys": [1, 2, 3]}, dp.learning.categories([1, 2, 3])),
+    ],
+)
+def test_bins_of_the_catalog_come_before_keys_and_bounds(declared, feature):
+    training = training_of(CountEstimator(), facts(columns={"age": Column(type="integer", **declared)}))
+    assert training.declared == {"age": feature}

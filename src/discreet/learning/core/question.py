@@ -1,7 +1,8 @@
 """A model as a query of a session: features, classes and sizes from the catalog, and training on the session's rows.
 
 An estimator before its fit becomes a training with one event, from public facts alone. Columns that the estimator does
-not declare are read from the catalog: bounds become 32 bins of equal width, keys become categories.
+not declare are read from the catalog: bins as they are declared there; else bounds become 32 bins of equal width, and
+keys become categories.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,11 +15,18 @@ from numpy.typing import NDArray
 
 from discreet import events
 from discreet.catalog.catalog import Column, ColumnType
-from discreet.catalog.columns import NUMERIC
+from discreet.catalog.columns import NUMERIC, FeatureBins
 from discreet.errors import ParameterError, UnboundedError
 from discreet.exact.numbers import whole
 from discreet.exact.rounding import shown_up
-from discreet.learning.core.features import DeclaredFeature, categories, feature_from_json, linear_bins
+from discreet.learning.core.features import (
+    DeclaredFeature,
+    categories,
+    edges,
+    feature_from_json,
+    linear_bins,
+    log_bins,
+)
 from discreet.learning.core.lattice import Integers
 from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.rows import EncodedRows, group_people, pack_rows, unpack_rows
@@ -284,13 +292,22 @@ def _feature(name: str, column: Column, facts: ModelFacts) -> DeclaredFeature:
 
 
 def _declared_feature(column: Column) -> DeclaredFeature | None:
-    """Keys become categories, bounds 32 bins of equal width, truth values two categories."""
+    """Declared bins come first; keys become categories, bounds 32 bins of equal width, truth values two categories."""
+    if column.bins is not None:
+        return _declared_bins(column.bins, column.bounds)
     if column.keys is not None and column.type in (ColumnType.TEXT, ColumnType.INTEGER, ColumnType.BOOLEAN):
         named = [key for key in column.keys if isinstance(key, str | int)]
         return categories(named) if named else None
     if column.bounds is not None and column.bounds[0] < column.bounds[1]:
         return linear_bins(float(column.bounds[0]), float(column.bounds[1]))
     return categories([False, True]) if column.type is ColumnType.BOOLEAN else None
+
+
+def _declared_bins(bins: FeatureBins, bounds: tuple[Fraction, Fraction] | None) -> DeclaredFeature:
+    if bins.edges is not None or bounds is None:
+        return edges([float(edge) for edge in bins.edges or ()])
+    low, high = (float(bound) for bound in bounds)
+    return linear_bins(low, high, bins.linear) if bins.linear else log_bins(low, high, bins.log or 1)
 
 
 def _classes(facts: ModelFacts) -> list[Any]:
