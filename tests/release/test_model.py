@@ -29,7 +29,7 @@ def test_a_model_prints_its_card_and_its_limits():
     text = str(released())
     assert "LogisticRegression of income" in text
     assert "features: age" in text
-    assert "dp.learning.evaluate" in text
+    assert "holdout=0.2" in text
     assert any("not causes" in limit for limit in released().limits)
 
 

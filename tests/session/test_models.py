@@ -121,7 +121,7 @@ def test_a_model_is_explained_before_anything_is_spent():
 
 def test_accuracy_that_depends_on_rows_is_not_told_in_advance():
     with protected(dp.protect) as session:
-        with pytest.raises(dp.Refusal, match=r"dp\.learning\.evaluate"):
+        with pytest.raises(dp.Refusal, match=r"holdout=0\.2"):
             session.epsilon_for(QUERY, margin=1)
         with pytest.raises(dp.Refusal, match="expected errors"):
             session.expected_errors(QUERY, epsilons=[1])

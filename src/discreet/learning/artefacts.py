@@ -70,6 +70,8 @@ def load(path: Any) -> Any:
         estimator = kind(features=declared, **data["parameters"])
         model, event = kind.model_from_json(data["model"]), events.from_json(data["event"])
         fitted = estimator.adopt(model, features, event, str(data["guarantee"]))
+        if "evaluation" in data:
+            importlib.import_module("discreet.learning.evaluation.held_out").attach_evaluation(fitted, data)
         return fitted if release is None else attach_release(fitted, release)
     except OSError:
         raise

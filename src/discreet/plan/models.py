@@ -7,8 +7,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from hashlib import sha256
+from importlib import import_module
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +63,26 @@ class ModelFacts:
     size: int | None
     rho: Fraction
     replace_one: bool
+
+
+@dataclass(frozen=True)
+class Holdout:
+    """The people that a model is scored on, and not trained on: their share, and the key of the hash that says who.
+
+    The key is public. It depends on the name of the table alone, so all queries of a table hold the same people out.
+    """
+
+    share: Fraction
+    key: bytes
+
+
+class PlannedFigure(NamedTuple):
+    """A figure of a model before it is trained: its margin of error, None where that depends on rows."""
+
+    name: str
+    kind: str
+    margin: Fraction | None
+    note: str
 
 
 class ModelTraining(Protocol):
@@ -119,6 +141,12 @@ class ModelTraining(Protocol):
     def modules(self) -> Sequence[str]:
         """The modules that encoding and adding need."""
 
+    def planned_figures(self, confidence: Fraction) -> Sequence[PlannedFigure]:
+        """The figures that come with the model, before anything is read."""
+
+    def card(self, state: Mapping[str, Any]) -> Lines:
+        """The model card, from the plain data of `train`."""
+
     def train(self, people: Any, *, is_private: bool) -> dict[str, Any]:
         """The model as plain data, from noisy sums of people; from exact ones where it is not private."""
 
@@ -160,6 +188,21 @@ def estimator_tag(model: object) -> str:
             instead=f"dp.learning.{kind.__name__}(size=30_000)",
         )
     return tags[0]
+
+
+def holdout_of(share: Fraction, dataset: str) -> Holdout:
+    """The hold-out of a table: a share of its units."""
+    return Holdout(share, sha256(f"discreet.holdout/1\0{dataset}".encode()).digest())
+
+
+def held_out_training(model: TrainableModel, facts: ModelFacts, holdout: Holdout) -> ModelTraining:
+    """The training of an estimator on some people with its score on those held out, from public facts alone.
+
+    Evaluation is above sessions, so it is found by its name, as estimators are.
+    """
+    planner: Any = import_module("discreet.learning.evaluation.held_out")
+    training: ModelTraining = planner.held_out_training(model, facts, holdout)
+    return training
 
 
 def number_of_blocks(people: int, rows: int, row_bytes: int) -> int:

@@ -6,8 +6,10 @@ fitted = session.release(adult.fit(model, target="income"), epsilon=1)
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from discreet.errors import ParameterError, public_class, short_traceback
+from discreet.exact.numbers import Number, positive, shown
 from discreet.plan import logical
 from discreet.plan.models import TrainableModel, estimator_tag
 
@@ -22,6 +24,7 @@ class ModelQuery:
         model: The model before it is trained.
         target: Name of the column that is predicted.
         features: Names of the columns that it is predicted from; None for those that the model or the catalog declares.
+        holdout: Share of people that the model is scored on, and not fitted to; None for a model without scores.
 
     Example:
         >>> import discreet as dp
@@ -34,6 +37,7 @@ class ModelQuery:
     model: TrainableModel
     target: str
     features: tuple[str, ...] | None = None
+    holdout: Fraction | None = None
 
 
 @public_class
@@ -43,8 +47,19 @@ class ModelQueries:
     _relation: logical.Relation
 
     @short_traceback
-    def fit(self, model: TrainableModel, *, target: str, features: Sequence[str] | None = None) -> ModelQuery:
+    def fit(
+        self,
+        model: TrainableModel,
+        *,
+        target: str,
+        features: Sequence[str] | None = None,
+        holdout: Number | None = None,
+    ) -> ModelQuery:
         """Train a model on the rows: `session.release` charges for all of it, then returns the fitted model.
+
+        With `holdout` the model is also scored, on people it was not fitted to, and has the figures as `evaluation`.
+        Fit and score are one charge: the larger of both where people are added or removed, their sum where one is
+        replaced.
 
         Args:
             model: An estimator of `dp.learning` itself, not of a subclass. Its own epsilon, rho, budget and neighbours
@@ -52,6 +67,8 @@ class ModelQueries:
             target: Name of the column that is predicted.
             features: Names of the columns that it is predicted from. Default: the features that the model declares, or
                 all columns but the target and the privacy unit; each then needs bounds or keys in the catalog.
+            holdout: Share of people to hold out, such as 0.2, by a keyed hash of the privacy unit that is the same for
+                all queries of a table. Default: none, and the model has no scores.
 
         Returns:
             A query for `session.explain` and `session.release`.
@@ -62,10 +79,11 @@ class ModelQueries:
         Example:
             >>> import discreet as dp
             >>> model = dp.learning.LogisticRegression(size=30_000)
-            >>> query = dp.table("adult").fit(model, target="income", features=["age", "sex"])
+            >>> query = dp.table("adult").fit(model, target="income", features=["age", "sex"], holdout=0.2)
         """
         estimator_tag(model)
-        return ModelQuery(self._relation, model, _name(target), None if features is None else _names(features, target))
+        names = None if features is None else _names(features, target)
+        return ModelQuery(self._relation, model, _name(target), names, None if holdout is None else _share(holdout))
 
 
 def _name(target: object) -> str:
@@ -74,6 +92,15 @@ def _name(target: object) -> str:
             f"target of type {type(target).__name__}", because="a column is named by text", instead='target="income"'
         )
     return target
+
+
+def _share(holdout: Number) -> Fraction:
+    share = positive(holdout, "holdout")
+    if share >= 1:
+        raise ParameterError(
+            f"holdout={shown(share)}", because="it is a share of people, below 1", instead="holdout=0.2"
+        )
+    return share
 
 
 def _names(features: object, target: str) -> tuple[str, ...]:

@@ -16,8 +16,9 @@ from discreet.release.result import Result, is_figure
 _LIMITS = (
     "a model finds associations, not causes, and predicts badly for people unlike those it was trained on",
     "predictions about a person are not protected by the guarantee, which is for the people of the training data",
-    "how well it predicts is not stated here: dp.learning.evaluate scores it on rows of other people, on an account",
+    "how well it predicts is not stated here: fit(model, target=..., holdout=0.2) scores it on other people",
 )
+_SCORES = "intervals are for the noise on the people held out, and do not cover the choice of people"
 _DEEPEST = 12
 
 
@@ -53,7 +54,7 @@ class ModelRelease(Result):
     @property
     def limits(self) -> tuple[str, ...]:
         """What the model must not be taken for."""
-        return _LIMITS
+        return (*_LIMITS[:-1], _SCORES) if "evaluation" in self.state else _LIMITS
 
     @short_traceback
     def save(self, path: str | Path) -> None:
@@ -114,8 +115,8 @@ class ModelRelease(Result):
         return list(self.limits[-1:])
 
 
-ATTACHED = ("release", "guarantee", "receipt")
-"""The attributes that `attach_release` sets; a later fit of the same estimator takes them away."""
+ATTACHED = ("release", "guarantee", "receipt", "evaluation")
+"""The attributes of a released model, `evaluation` where it has scores; a later fit drops them."""
 
 
 def attach_release(model: Any, release: ModelRelease) -> Any:

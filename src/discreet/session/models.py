@@ -62,6 +62,7 @@ class Models(QuestionKind[ModelPlan]):
         asked, price = request.question, request.price
         cost: dict[str, Any] = {"epsilon": price.epsilon, "rho": price.rho, "share": price.share}
         words: dict[str, Any] = {"model": asked.model, "target": asked.target, "features": asked.features}
+        words["holdout"] = asked.holdout
         return analyze_model(asked.source, catalog, budget, **words, **cost)
 
     def identity(self, request: Request, plan: ModelPlan, catalog: Catalog, budget: Budget) -> Question:
@@ -108,7 +109,7 @@ class Models(QuestionKind[ModelPlan]):
             **header(plan, "model", stamp),
             name=plan.training.name,
             target=plan.target,
-            card=plan.training.words,
+            card=plan.training.card(noisy),
             state=noisy,
         ).to_json()
 
@@ -117,10 +118,13 @@ class Models(QuestionKind[ModelPlan]):
         data: dict[str, Any],
         plan: ModelPlan,
         event: Event,  # noqa: ARG002 - a model has no margin that depends on it
-        confidence: Fraction,  # noqa: ARG002
+        confidence: Fraction,
         *,
         repeated: bool,
     ) -> Any:
-        """The stored model, as its user has it."""
+        """The stored model, as its user has it; its scores have intervals at this confidence."""
         release = replace(ModelRelease.from_json(data), repeated=repeated)
-        return attach_release(plan.training.restore(release.state, release.guarantee), release)
+        state, scores = release.state, release.state.get("evaluation")
+        if scores is not None:
+            state = state | {"evaluation": scores | {"confidence": float(confidence)}}
+        return attach_release(plan.training.restore(state, release.guarantee), release)

@@ -31,8 +31,8 @@ from discreet.learning.core.lattice import Integers
 from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.rows import EncodedRows, group_people, pack_rows, unpack_rows
 from discreet.learning.core.sums import Step, people_sum
-from discreet.learning.core.training import ExactSums, NoisySums, PeopleInMemory, SumsOfPeople
-from discreet.plan.models import ModelFacts, PersonIds
+from discreet.learning.core.training import ExactSums, NoisySums, PeopleInMemory, Schedule, SumsOfPeople
+from discreet.plan.models import ModelFacts, PersonIds, PlannedFigure
 from discreet.plan.wording import Lines
 
 if TYPE_CHECKING:
@@ -162,15 +162,25 @@ class SessionTraining:
         """The modules of the estimator and of sums."""
         return (type(self.estimator).__module__, __name__)
 
+    def planned_figures(self, confidence: Fraction) -> tuple[PlannedFigure, ...]:  # noqa: ARG002 - it has none
+        """A model alone has no figures."""
+        return ()
+
+    def card(self, state: Mapping[str, Any]) -> Lines:  # noqa: ARG002 - all of it is public in advance
+        """The model card: what was trained."""
+        return self.words
+
     def train(self, people: SumsOfPeople, *, is_private: bool) -> dict[str, Any]:
         """The model as plain data, with the parameters of its estimator."""
-        sums = NoisySums if is_private else ExactSums
-        model = self.learner.train(sums(people, self.learner.schedule))
+        return self.state(self.learner.train(sums_of(people, self.learner.schedule, is_private=is_private)), self.event)
+
+    def state(self, model: PublicModel, event: events.Event) -> dict[str, Any]:
+        """A trained model as plain data; the event is the one that was charged."""
         given = self.estimator.get_params(deep=False)
         return {
             "format": MODEL_FORMAT,
             "estimator": self.name,
-            "event": events.to_json(self.event),
+            "event": events.to_json(event),
             "has_names": True,
             "features": [[name, feature.to_json()] for name, feature in self.declared.items()],
             "parameters": {name: plain_value(value) for name, value in given.items() if name not in NOT_SAVED},
@@ -181,7 +191,13 @@ class SessionTraining:
         """The fitted estimator."""
         kind = type(self.estimator)
         own = kind(**self.estimator.get_params(deep=False))
-        return own.adopt(kind.model_from_json(state["model"]), self.declared, self.event, guarantee)
+        event = events.from_json(state["event"])
+        return own.adopt(kind.model_from_json(state["model"]), self.declared, event, guarantee)
+
+
+def sums_of(people: SumsOfPeople, schedule: Schedule, *, is_private: bool) -> NoisySums:
+    """The sums of a schedule, with noise; without it for tests, where they are not private."""
+    return (NoisySums if is_private else ExactSums)(people, schedule)
 
 
 def add_packed(step: Step, blocks: Sequence[bytes]) -> Integers:

@@ -17,7 +17,7 @@ from discreet.learning.evaluation.scores import DEFAULT_BINS
 from discreet.release.guarantee import Guarantee
 
 MOST_FOLDS = 100
-_SCORE_SHARE = Fraction(1, 4)
+SCORE_SHARE = Fraction(1, 4)
 
 
 @public_class
@@ -167,7 +167,7 @@ def evaluate(
     cells = trial.open_rows(estimator, X, y, groups)
     spent, replace_one = trial.spending_of(estimator), estimator.neighbours == "replace_one"
     splits = replace_one and not is_fitted
-    rhos = (spent.amount * (1 - _SCORE_SHARE), spent.amount * _SCORE_SHARE) if splits else (spent.amount,) * 2
+    rhos = (spent.amount * (1 - SCORE_SHARE), spent.amount * SCORE_SHARE) if splits else (spent.amount,) * 2
     plan = trial.trial(estimator, cells, how, rhos)
     event = plan.score_event if is_fitted else parallel_event(plan.fit_event, plan.score_event, replace_one=replace_one)
     guarantee = _guarantee(estimator, cells, "this evaluation")
@@ -241,7 +241,7 @@ def cross_validate(
     cells, spent = trial.open_rows(estimator, X, y, groups), trial.spending_of(estimator)
     replace_one = estimator.neighbours == "replace_one"
     fits, scores = (number, number) if replace_one else (number - 1, 1)
-    rhos = spent.amount * (1 - _SCORE_SHARE) / fits, spent.amount * _SCORE_SHARE / scores
+    rhos = spent.amount * (1 - SCORE_SHARE) / fits, spent.amount * SCORE_SHARE / scores
     plan = trial.trial(estimator, cells, how, rhos)
     event = folds_event(plan.fit_event, plan.score_event, number, replace_one=replace_one)
     guarantee = _guarantee(estimator, cells, "this cross-validation")

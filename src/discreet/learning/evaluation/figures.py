@@ -22,7 +22,7 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -241,6 +241,21 @@ def score_table(noisy: Integers, edges: tuple[int, ...], sigma: float, confidenc
     """The table of a noisy sum, whose noise has this sigma in steps."""
     counts = np.asarray(noisy, dtype=np.float64).reshape(-1, 2, len(edges) + 1) / UNIT
     return ScoreTable(counts, edges, sigma / UNIT, confidence)
+
+
+def error_table(noisy: Integers, largest: float, sigma: float, confidence: float = 0.95) -> ErrorTable:
+    """The table of a noisy count and sum of squares; `largest` is the largest error in the unit of the target."""
+    count, squares = np.asarray(noisy).tolist()
+    return ErrorTable(count / UNIT, squares / UNIT, largest, sigma / UNIT, confidence)
+
+
+def table_from_json(data: dict[str, Any]) -> ScoreTable | ErrorTable:
+    """The table of the plain data that `Scoring.measure` gives: noisy integers and what is public about them."""
+    noisy = np.asarray(data["noisy"], dtype=np.int64)
+    sigma, confidence = float(data["sigma"]), float(data["confidence"])
+    if "edges" in data:
+        return score_table(noisy, tuple(map(int, data["edges"])), sigma, confidence)
+    return error_table(noisy, float(data["largest"]), sigma, confidence)
 
 
 def quotient(above: float, below: float, variance: tuple[float, float, float], quantile: float) -> Figure:

@@ -3,6 +3,8 @@
 Definition
     Each person has a number of 64 bits: the keyed hash of the person's name, or for rows without names the next number
     of a stream expanded from the key. A part is a range of numbers. The key is drawn at random, before data is read.
+    In a session the key is public and depends on the name of the table alone. Where each row is a person there, a row
+    has the hash of its codes, its target and its number among rows of the same codes and target.
 
 Guarantee
     All rows of a person are in one part, and the parts of other people do not depend on this person. Where people are
@@ -12,11 +14,11 @@ Guarantee
 
 Exactness
     Numbers are compared as integers. The hash is BLAKE2b with a key of 256 bits, or SHAKE-256, in the place of a random
-    function: the proof is for a random function.
+    function: the proof is for a random function. That of a session is for every function, so for this one.
 
 Not covered
-    A key that is used again for rows without names after rows were added or dropped: their parts may change. Name
-    people by `groups` where one key serves several tables.
+    A key of a stream that is used again after rows were added or dropped: their parts may change. Name people by
+    `groups` where one key serves several tables.
 
 References
     McSherry, Privacy Integrated Queries, SIGMOD 2009, Theorem 4 (parallel composition).
@@ -24,10 +26,11 @@ References
 """
 
 import hashlib
+import json
 import secrets
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +41,9 @@ from discreet.learning.core.lattice import Integers
 from discreet.learning.core.rows import Codes, EncodedRows, group_people, split_people
 from discreet.learning.tables import person_numbers, texts
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 Numbers = NDArray[np.uint64]
 _RANGE = 1 << 64
 
@@ -47,7 +53,7 @@ class KeyedSplit:
     """A division of people into parts by a keyed hash.
 
     Attributes:
-        key: 32 random bytes; secret, and drawn once.
+        key: 32 bytes; random and drawn once, or those of a table in a session.
     """
 
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
@@ -63,8 +69,37 @@ class KeyedSplit:
         found: Numbers = np.asarray(hashes, dtype=np.uint64)[places]
         return found
 
-    def _hash(self, name: str) -> int:
-        return int.from_bytes(hashlib.blake2b(name.encode(), key=self.key, digest_size=8).digest(), "little")
+    def unit_numbers(self, names: "pa.Table", people: Integers) -> Numbers:
+        """The number of the person of each row, by the columns that name people; those without a name share one."""
+        known, firsts, places = np.unique(people, return_index=True, return_inverse=True)
+        cells = zip(*(column.take(firsts).to_pylist() for column in names.columns), strict=True)
+        texts_of = (_unit_text(each) if person >= 0 else "" for person, each in zip(known.tolist(), cells, strict=True))
+        hashes = np.asarray([self._hash(text) for text in texts_of], dtype=np.uint64)
+        found: Numbers = hashes[places.reshape(-1)]
+        return found
+
+    def row_numbers(self, codes: Codes, target: Integers) -> Numbers:
+        """The number of each row where rows are people: equal rows are distinguished by their number among them.
+
+        A row more or less of the same codes and target adds or takes the last of them, and moves no other row.
+        """
+        cells = np.column_stack([codes.astype("<i8"), target.astype("<i8")])
+        _, places = np.unique(cells, axis=0, return_inverse=True)
+        order = np.argsort(places.reshape(-1), kind="stable")
+        ordered = places.reshape(-1)[order]
+        firsts = np.searchsorted(ordered, ordered, side="left")
+        twins = np.empty(len(order), dtype="<i8")
+        twins[order] = np.arange(len(order)) - firsts
+        return np.asarray([self._hash(row) for row in np.column_stack([cells, twins])], dtype=np.uint64)
+
+    def _hash(self, name: "str | NDArray[np.int64]") -> int:
+        data = name.encode() if isinstance(name, str) else name.tobytes()
+        return int.from_bytes(hashlib.blake2b(data, key=self.key, digest_size=8).digest(), "little")
+
+
+def _unit_text(cells: tuple[Any, ...]) -> str:
+    """The name of a person as text, the same for every engine: cells come in their declared types."""
+    return json.dumps([str(cell + 0.0 if isinstance(cell, float) else cell) for cell in cells])
 
 
 def fold_numbers(numbers: Numbers, folds: int) -> Integers:

@@ -42,7 +42,7 @@ from discreet.learning.core.learner import PublicModel
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.estimator import PrivateClassifier, PrivateEstimator
 from discreet.learning.evaluation import trial
-from discreet.learning.evaluation.evaluate import figures_of, lines, plain
+from discreet.learning.evaluation.evaluate import SCORE_SHARE, figures_of, lines, plain
 from discreet.learning.evaluation.figures import ErrorTable, Figure, ScoreTable
 from discreet.learning.evaluation.holdout import KeyedSplit, is_below, parallel_event
 from discreet.learning.evaluation.scores import DEFAULT_BINS
@@ -55,7 +55,6 @@ FIXED = ("budget", "epsilon", "rho", "neighbours", "classes", "target_bounds")
 """Arguments that candidates share: scores are compared, and all runs have one cost."""
 
 MOST_RUNS = 10_000
-_SCORE_SHARE = Fraction(1, 4)
 _STEPS = 16
 _RHO_UNITS = 10**15
 
@@ -275,7 +274,7 @@ def _plans(
 ) -> list[trial.Trial]:
     """The trials of all candidates: every one is made, and so checked, before the charge."""
     replace_one = shared.neighbours == "replace_one"
-    rhos = (rho * (1 - _SCORE_SHARE), rho * _SCORE_SHARE) if replace_one else (rho, rho)
+    rhos = (rho * (1 - SCORE_SHARE), rho * SCORE_SHARE) if replace_one else (rho, rho)
     plans = []
     for choice in choices:
         estimator = trial.prepare(model, shared.budget, None, **choice)

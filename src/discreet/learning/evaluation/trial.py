@@ -19,15 +19,14 @@ from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.lattice import ONE
 from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.rows import EncodedRows
-from discreet.learning.core.training import PeopleInMemory, Schedule, planned_sum
+from discreet.learning.core.training import NoisySums, PeopleInMemory, Schedule, planned_sum
 from discreet.learning.estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
-from discreet.learning.evaluation.figures import ErrorTable, ScoreTable, score_table
+from discreet.learning.evaluation.figures import ErrorTable, ScoreTable, table_from_json
 from discreet.learning.evaluation.holdout import KeyedSplit, RowsOfPeople, gather
 from discreet.learning.evaluation.scores import (
     DEFAULT_BINS,
     MOST_CLASSES,
     MOST_ROWS,
-    UNIT,
     ErrorStep,
     ScoreStep,
     clip_of,
@@ -67,20 +66,19 @@ class Scoring:
             clip, length = clip_of(self.rows, 2), 2
         return Schedule((planned_sum(clip, length, rho, replace_one=replace_one),))
 
-    def table(
-        self, estimator: PrivateEstimator, model: PublicModel, blocks: Sequence[EncodedRows], schedule: Schedule
-    ) -> ScoreTable | ErrorTable:
-        """The noisy table of a model on some people."""
-        sums, sigma = estimator._sums(PeopleInMemory(blocks), schedule), schedule.sums[0].noise.sigma
+    def measure(
+        self, estimator: PrivateEstimator, model: PublicModel, sums: NoisySums, schedule: Schedule
+    ) -> dict[str, Any]:
+        """The noisy integers of a model on some people, as plain data that `table_from_json` reads."""
+        known = {"sigma": schedule.sums[0].noise.sigma, "confidence": self.confidence}
         if isinstance(estimator, PrivateClassifier):
             edges = score_edges(self.bins)
             step = ScoreStep(model, len(estimator.declared_classes()), edges, self.rows)
-            return score_table(sums.sum(step), edges, sigma, self.confidence)
+            return {"noisy": sums.sum(step).tolist(), "edges": list(edges)} | known
         low, high = _regressor(estimator).declared_bounds()
         largest = max(1, int(self.largest_error * 2 * ONE))
-        count, squares = sums.sum(ErrorStep(model, largest, self.rows)).tolist()
-        unit = (high - low) * largest / (2 * ONE)
-        return ErrorTable(count / UNIT, squares / UNIT, unit, sigma / UNIT, self.confidence)
+        noisy = sums.sum(ErrorStep(model, largest, self.rows)).tolist()
+        return {"noisy": noisy, "largest": (high - low) * largest / (2 * ONE)} | known
 
 
 def scoring(bins: object, rows: object, largest_error: Number, confidence: Number) -> Scoring:
@@ -166,7 +164,8 @@ class Trial:
 
     def score(self, model: PublicModel, blocks: Sequence[EncodedRows]) -> ScoreTable | ErrorTable:
         """The noisy table of a model on other people."""
-        return self.scoring.table(self.estimator, model, blocks, self.score_schedule)
+        sums = self.estimator._sums(PeopleInMemory(blocks), self.score_schedule)
+        return table_from_json(self.scoring.measure(self.estimator, model, sums, self.score_schedule))
 
 
 def trial(estimator: PrivateEstimator, rows: OpenRows, how: Scoring, rhos: tuple[Fraction, Fraction]) -> Trial:
@@ -184,6 +183,23 @@ def prepare(model: object, budget: BudgetAccount | None, epsilon: Number | None,
         ParameterError: If it is not an estimator of discreet.learning.
         UnsupportedError: If it has no noise, or its scores are floats.
     """
+    own = require_scores(model)
+    parameters = own.get_params(deep=False) | changes
+    if budget is not None:
+        parameters["budget"] = budget
+    if epsilon is not None:
+        parameters |= {"epsilon": epsilon, "rho": None}
+    found: PrivateEstimator = type(own)(**parameters)
+    return found
+
+
+def require_scores(model: object) -> PrivateEstimator:
+    """The model, if it has noise and its scores are integers.
+
+    Raises:
+        ParameterError: If it is not a classifier or regressor of discreet.learning.
+        UnsupportedError: If it has no noise, or its scores are floats.
+    """
     if not isinstance(model, PrivateClassifier | PrivateRegressor):
         raise ParameterError(
             f"an evaluation of a {type(model).__name__}",
@@ -191,13 +207,7 @@ def prepare(model: object, budget: BudgetAccount | None, epsilon: Number | None,
             instead='model = dp.learning.GradientBoostingClassifier(features={"age": dp.learning.linear_bins(17, 90)})',
         )
     _refuse_inexact(model)
-    parameters = model.get_params(deep=False) | changes
-    if budget is not None:
-        parameters["budget"] = budget
-    if epsilon is not None:
-        parameters |= {"epsilon": epsilon, "rho": None}
-    found: PrivateEstimator = type(model)(**parameters)
-    return found
+    return model
 
 
 def spending_of(estimator: PrivateEstimator) -> Spending:

@@ -18,10 +18,13 @@ from discreet.events import Event
 from discreet.exact.numbers import Number
 from discreet.plan import logical
 from discreet.plan.models import (
+    Holdout,
     ModelFacts,
     ModelTraining,
     TrainableModel,
     estimator_tag,
+    held_out_training,
+    holdout_of,
     longest_text,
     number_of_blocks,
 )
@@ -32,8 +35,12 @@ from discreet.planner.resolve.binding import Bound, bind
 from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.release.explanation import ExplainedOutput
+from discreet.release.result import DEFAULT_CONFIDENCE
 
 UNIT = "discreet_unit_{}"
+_PRIVATE = "depends on the rows, which are private"
+_SCORED = "fit(model, target=..., holdout=0.2)"
+_TABLE_NOISE = "discrete Gaussian noise on a table of scores"
 LONGEST_OWNER = 192
 """Bytes of the digest of a long name of a unit."""
 
@@ -78,17 +85,22 @@ class ModelPlan(AnswerPlan):
         """The mechanism, in words."""
         return "discrete Gaussian noise on clipped sums of people"
 
-    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:  # noqa: ARG002 - it has no margin
-        """The model; how well it predicts is not public in advance."""
-        note = "depends on the rows, which are private: dp.learning.evaluate scores the model on other people"
-        return (ExplainedOutput("model", self.training.name, self.noise, None, note),)
+    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+        """The model; how well it predicts is not public in advance, and is measured where people are held out."""
+        figures = self.training.planned_figures(confidence)
+        others = "scores on the people held out come with it" if figures else f"{_SCORED} scores it on other people"
+        model = ExplainedOutput("model", self.training.name, self.noise, None, f"{_PRIVATE}: {others}")
+        found = (ExplainedOutput(name, kind, _TABLE_NOISE, margin, note) for name, kind, margin, note in figures)
+        return (model, *found)
 
-    def hidden_margin(self, output: ExplainedOutput) -> HiddenMargin:  # noqa: ARG002 - there is one output
+    def hidden_margin(self, output: ExplainedOutput) -> HiddenMargin:  # noqa: ARG002 - of every output it is the same
         """How well a model predicts depends on the rows."""
-        return HiddenMargin(
-            "how well a model predicts depends on the rows, which are private",
-            "session.release(query, epsilon=1), then dp.learning.evaluate(model, X, y, budget=account) on other rows",
-        )
+        figures = self.training.planned_figures(DEFAULT_CONFIDENCE)
+        known = [figure.name for figure in figures if figure.margin is not None]
+        instead = f"dp.table({self.dataset!r}).{_SCORED}, whose release has noisy scores"
+        if figures:
+            instead = f"output={known[0]!r}" if known else "session.release(query, epsilon=1), which has noisy scores"
+        return HiddenMargin("how well a model predicts depends on the rows, which are private", instead)
 
 
 def analyze_model(
@@ -99,6 +111,7 @@ def analyze_model(
     model: TrainableModel,
     target: str,
     features: Sequence[str] | None,
+    holdout: Fraction | None = None,
     epsilon: Number | None = None,
     rho: Number | None = None,
     share: Fraction = Fraction(1),
@@ -118,7 +131,7 @@ def analyze_model(
         replace_one=unit.neighbours is Neighbours.REPLACE_ONE,
     )
     tag = estimator_tag(model)
-    training = type(model).training(model, facts)
+    training = _training(model, facts, None if holdout is None else holdout_of(holdout, scope.name))
     if training.rho > spent.amount:
         raise RuntimeError("a training of a larger cost than the one that was asked for")
     read = {name: scope.term(logical.ColumnRef(name)) for name in (*training.features, target)}
@@ -139,6 +152,11 @@ def analyze_model(
         longest=longest,
         blocks=number_of_blocks(training.size, _most_rows(scope), _row_bytes(read, units, longest)),
     )
+
+
+def _training(model: TrainableModel, facts: ModelFacts, holdout: Holdout | None) -> ModelTraining:
+    """The training, by the methods of the class of the model."""
+    return type(model).training(model, facts) if holdout is None else held_out_training(model, facts, holdout)
 
 
 def _pushdown(scope: Bound, terms: tuple[Term, ...]) -> tuple[Pushdown, dict[str, Read]]:
