@@ -97,7 +97,7 @@ def test_a_fit_is_charged_whole_with_the_event_that_it_states():
     budget = account(1)
     x, y = table(200)
     model = classifier(budget=budget).fit(x, y)
-    assert budget.fits == 1
+    assert budget.charges == 1
     assert budget.budget.cost(model.event_) == budget._spent
     assert "epsilon 1, delta 9e-06" in model.guarantee_
     with pytest.raises(dp.errors.BudgetError, match=r"dp\.learning\.search"):
@@ -109,7 +109,7 @@ def test_a_fit_of_a_part_leaves_the_rest():
     x, y = table(200)
     for _ in range(3):
         classifier(budget=budget, epsilon=0.25).fit(x, y)
-    assert budget.fits == 3
+    assert budget.charges == 3
 
 
 REFUSED = {
@@ -153,7 +153,7 @@ def test_shapes_that_do_not_fit_are_refused_before_a_charge():
             model.fit(*wrong)
     with pytest.raises(TableShapeError, match="groups"):
         model.fit(x, y, groups=[1, 2])
-    assert model.budget.fits == 0
+    assert model.budget.charges == 0
 
 
 def test_no_cell_is_read_before_the_charge(monkeypatch):
@@ -178,7 +178,7 @@ def test_a_failure_after_the_charge_is_one_constant_sentence(monkeypatch):
         model.fit(x, y)
     assert str(caught.value) == FAILURE
     assert caught.value.__context__ is None
-    assert model.budget.fits == 1
+    assert model.budget.charges == 1
 
 
 def test_a_warning_after_the_charge_is_not_shown(monkeypatch, recwarn):
@@ -258,7 +258,7 @@ def test_a_grid_search_raises_when_the_account_is_spent():
     search = GridSearchCV(classifier(budget=spent, epsilon=0.5), {"rate": [1.0, 2.0, 3.0]}, cv=2, refit=False)
     with pytest.raises(dp.errors.BudgetError, match=r"dp\.learning\.search"):
         search.fit(x, y)
-    assert spent.fits >= 2
+    assert spent.charges >= 2
 
 
 def test_a_pipeline_takes_an_estimator():
@@ -316,4 +316,4 @@ def test_values_that_readers_lose_are_refused_before_the_charge(given):
     model = classifier(**given)
     with pytest.raises(dp.errors.ParameterError, match="of an in-memory table"):
         model.fit(x, y)
-    assert model.budget.fits == 0
+    assert model.budget.charges == 0

@@ -63,7 +63,7 @@ def test_the_checks_of_scikit_learn_pass(kind):
 def test_a_fit_is_charged_once_and_a_second_is_refused(kind):
     table = rows(300)
     model = make_pipeline(FunctionTransformer(), declare(kind)).fit(table, target(kind, table))[-1]
-    assert model.budget.fits == 1
+    assert model.budget.charges == 1
     assert model.budget.budget.cost(model.event_) == model.budget._spent
     for again in (lambda: model.fit(table, target(kind, table)), lambda: clone(model)):
         with pytest.raises(dp.errors.BudgetError, match=r"dp\.learning\.search"):

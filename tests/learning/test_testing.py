@@ -33,7 +33,7 @@ def test_a_variant_is_stamped_and_not_charged():
     assert model.guarantee_ == STAMP
     assert "NOT PRIVATE" in repr(model)
     assert "NotPrivate" in model._repr_html_()
-    assert budget.fits == 0
+    assert budget.charges == 0
     assert noiseless(model) is model
     with pytest.raises(dp.errors.UnsupportedError, match="NOT PRIVATE"):
         model.save("model.json")

@@ -304,7 +304,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
         A search of scikit-learn clones before each fit, and hides errors of fits: this one it cannot hide.
         """
-        if self._is_private and isinstance(self.budget, BudgetAccount) and self.budget.fits:
+        if self._is_private and isinstance(self.budget, BudgetAccount) and self.budget.charges:
             self.budget.check(planned_sum(ONE, 1, self._spending().amount).noise.event())
         copy: Self = super().__sklearn_clone__()
         return copy

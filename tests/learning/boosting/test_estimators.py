@@ -111,7 +111,7 @@ def test_parameters_outside_their_range_are_refused_before_the_charge(wrong):
         model = make(**wrong)
         with pytest.raises(ParameterError):
             model.fit(table, labels_of(table))
-        assert model.budget.fits == 0
+        assert model.budget.charges == 0
 
 
 def test_the_learner_follows_from_declared_facts():

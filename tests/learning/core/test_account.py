@@ -29,7 +29,7 @@ def test_charges_add_up_until_the_budget_is_spent():
         live.charge(dp.events.PureEvent(0.6))
     assert "dp.learning.search" in str(refusal.value)
     live.charge(dp.events.PureEvent(0.4))
-    assert live.fits == 2
+    assert live.charges == 2
 
 
 def test_copies_and_clones_are_the_same_account():
@@ -53,7 +53,19 @@ def test_a_forked_account_is_not_spent_a_second_time():
         os._exit(sum(is_refused(spend, event) for spend in (live.charge, live.check)))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
     live.charge(event)
-    assert live.fits == 1
+    assert live.charges == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_process_that_has_the_number_of_the_first_cannot_spend_its_account(monkeypatch):
+    live, event, number = account(), dp.events.PureEvent(1), os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: number)
+    child = os.fork()
+    if not child:
+        os._exit(sum(is_refused(spend, event) for spend in (live.charge, live.check)))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+    live.charge(event)
 
 
 def test_an_account_in_another_process_refuses_before_its_lock_which_a_fork_may_leave_locked(monkeypatch):
@@ -62,7 +74,7 @@ def test_an_account_in_another_process_refuses_before_its_lock_which_a_fork_may_
     monkeypatch.setattr(os, "getpid", lambda: -1)
     with pytest.raises(dp.errors.UnsupportedError, match=r"session\.release"):
         live.charge(dp.events.PureEvent(0.1))
-    assert live.fits == 0
+    assert live.charges == 0
 
 
 def test_a_fit_that_costs_more_than_the_whole_budget_is_told_so():
@@ -90,7 +102,7 @@ def test_a_budget_that_clones_would_copy_is_refused_in_place_of_an_account():
 def test_a_check_refuses_and_charges_nothing():
     spent = account()
     spent.check(dp.events.PureEvent(0.6))
-    assert spent.fits == 0
+    assert spent.charges == 0
     spent.charge(dp.events.PureEvent(0.6))
     with pytest.raises(dp.errors.BudgetError):
         spent.check(dp.events.PureEvent(0.6))

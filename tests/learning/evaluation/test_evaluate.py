@@ -46,7 +46,7 @@ def test_the_whole_budget_pays_one_evaluation_and_no_more(neighbours):
     budget = account()
     model = classifier(budget=budget, neighbours=neighbours)
     found = dp.learning.evaluate(model, *rows_of(300))
-    assert budget.fits == 1
+    assert budget.charges == 1
     cap = budget.budget.rho(1)
     assert 0.99 * cap < total(found.event).rho <= cap
     with pytest.raises(BudgetError):
@@ -63,7 +63,7 @@ def test_a_fitted_model_is_scored_on_all_rows_for_its_score_alone():
     budget, (rows, labels) = account(3), rows_of(3000)
     model = classifier(budget=budget, epsilon=1).fit(rows, labels)
     found = dp.learning.evaluate(model, rows, labels, budget=budget, epsilon=1)
-    assert budget.fits == 2
+    assert budget.charges == 2
     assert found.model is model
     low, high = found.figures["rows"][1:]
     assert low - 200 < 3000 < high + 200
@@ -94,7 +94,7 @@ def test_the_whole_budget_pays_one_cross_validation(neighbours):
     budget = account()
     found = dp.learning.cross_validate(classifier(budget=budget, neighbours=neighbours), *rows_of(900), folds=3)
     assert len(found.folds) == 3
-    assert budget.fits == 1
+    assert budget.charges == 1
     cap = budget.budget.rho(1)
     assert 0.99 * cap < total(found.event).rho <= cap
     assert found.figures["auc"].value == pytest.approx(sum(fold["auc"].value for fold in found.folds) / 3)
@@ -124,7 +124,7 @@ def test_an_error_after_the_charge_is_one_sentence(monkeypatch):
         with pytest.raises(Failure) as caught:
             run(classifier(budget=budget), *rows_of(30), epsilon=0.1)
         assert "alice" not in str(caught.value)
-    assert budget.fits == 2
+    assert budget.charges == 2
 
 
 def test_results_are_text_and_plain_data():
@@ -152,7 +152,7 @@ def test_arguments_outside_their_range_are_refused_before_a_charge(run, argument
     budget = account()
     with pytest.raises(ParameterError):
         run(classifier(budget=budget), *rows_of(30), **arguments)
-    assert budget.fits == 0
+    assert budget.charges == 0
 
 
 def test_other_models_are_refused():

@@ -40,7 +40,7 @@ def test_a_search_is_charged_once_and_at_most_its_epsilon(neighbours, epsilon, w
     budget = account(whole)
     model = classifier(budget=budget, neighbours=neighbours)
     found = dp.learning.search(model, CANDIDATES, *rows_of(300), epsilon=epsilon)
-    assert budget.fits == 1
+    assert budget.charges == 1
     amount = budget.budget.rho(epsilon)
     for order in (budget.budget.order, conversion_order(Fraction(str(epsilon)), budget.budget.conversion_delta)):
         assert divergence_over_order(found.event, order) <= amount
@@ -81,7 +81,7 @@ def test_the_number_of_runs_is_not_seen(monkeypatch, runs):
     budget = account()
     found = dp.learning.search(classifier(budget=budget), CANDIDATES, *rows_of(300), runs=5)
     assert len(fits) == runs
-    assert budget.fits == 1
+    assert budget.charges == 1
     assert set(found.to_json()) == {"figures", "event", "guarantee", "parameters", "is_biased_upwards"}
     assert set(vars(found)) == {"model", "parameters", "figures", "table", "event", "guarantee"}
     assert found.event == dp.learning.search(classifier(), CANDIDATES, *rows_of(300), runs=5).event
@@ -122,7 +122,7 @@ def test_an_error_after_the_charge_is_one_sentence(monkeypatch):
     with pytest.raises(Failure) as caught:
         dp.learning.search(classifier(budget=budget), CANDIDATES, *rows_of(30))
     assert "alice" not in str(caught.value)
-    assert budget.fits == 1
+    assert budget.charges == 1
 
 
 @pytest.mark.parametrize(
@@ -145,14 +145,14 @@ def test_what_cannot_be_searched_is_refused_before_a_charge(candidates, argument
     budget = account()
     with pytest.raises(ParameterError):
         dp.learning.search(classifier(budget=budget), candidates, *rows_of(30), **arguments)
-    assert budget.fits == 0
+    assert budget.charges == 0
 
 
 def test_more_runs_than_epsilon_pays_for_are_refused():
     budget = account(10)
     with pytest.raises(BudgetError, match="runs"):
         dp.learning.search(classifier(budget=budget), CANDIDATES, *rows_of(30), epsilon=0.001, runs=10_000)
-    assert budget.fits == 0
+    assert budget.charges == 0
 
 
 @pytest.mark.parametrize("eta", [Fraction(0), Fraction(1), Fraction(1, 2), Fraction(-1, 2)])

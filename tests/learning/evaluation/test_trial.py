@@ -112,7 +112,7 @@ def test_a_variant_without_noise_is_refused_before_a_charge(run, is_fitted):
     model = model.fit(*rows) if is_fitted else model
     with pytest.raises(UnsupportedError, match="NOT PRIVATE"):
         run(model, *rows, budget=budget)
-    assert budget.fits == 0
+    assert budget.charges == 0
 
 
 @every_evaluation
@@ -127,7 +127,7 @@ def test_a_network_is_refused_before_a_charge(run, is_fitted):
         model.model_ = NetworkModel((), {}, (5, 5), 2)
     with pytest.raises(UnsupportedError, match="network"):
         run(model, *table_of())
-    assert budget.fits == 0
+    assert budget.charges == 0
 
 
 @every_evaluation
@@ -158,7 +158,7 @@ def test_more_classes_than_the_proof_covers_are_refused_before_a_charge(run):
     budget = account()
     with pytest.raises(ParameterError, match="4,097 classes"):
         run(classifier(range(MOST_CLASSES + 1)), *table_of(), budget=budget)
-    assert budget.fits == 0
+    assert budget.charges == 0
 
 
 def test_the_most_classes_and_rows_keep_the_clip_within_its_bound():

@@ -33,7 +33,7 @@ def rows(count=4_000, names=("no", "yes")):
 def test_a_fit_is_charged_once_and_predicts():
     table, labels = rows()
     model = estimator().fit(table, labels)
-    assert model.budget.fits == 1
+    assert model.budget.charges == 1
     assert np.mean(model.predict(table) == labels) > 0.85
     assert "epsilon 5" in model.guarantee_
 
@@ -69,7 +69,7 @@ def test_iterations_outside_their_range_are_refused_before_a_charge(iterations):
     model = estimator(iterations=iterations)
     with pytest.raises(dp.errors.ParameterError, match="iterations"):
         model.fit(table, labels)
-    assert not model.budget.fits
+    assert not model.budget.charges
 
 
 def test_iterations_are_the_number_of_gradient_sums():

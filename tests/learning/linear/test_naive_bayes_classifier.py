@@ -45,4 +45,4 @@ def test_what_is_not_declared_is_refused_before_a_charge(words):
     given = {"features": FEATURES, "classes": [0, 1], "budget": account()} | words
     with pytest.raises(ParameterError):
         dp.learning.NaiveBayes(**given).fit(frame, label)
-    assert given["budget"].fits == 0
+    assert given["budget"].charges == 0

@@ -41,9 +41,9 @@ def test_more_features_than_the_clip_allows_are_refused_before_a_charge():
     model = dp.learning.Ridge(features=bins, target_bounds=(-1, 1), budget=spent)
     with pytest.raises(ParameterError, match="359 for Ridge"):
         model.fit(np.zeros((3, 360)), np.zeros(3))
-    assert spent.fits == 0
+    assert spent.charges == 0
     model.fit(np.zeros((3, 359)), np.zeros(3))
-    assert spent.fits == 1
+    assert spent.charges == 1
 
 
 def test_a_fit_is_charged_once_and_a_spent_account_refuses_the_next():
@@ -74,7 +74,7 @@ def test_what_is_not_declared_is_refused_before_a_charge(words):
     given = {"features": FEATURES, "target_bounds": (-20, 20), "budget": account()} | words
     with pytest.raises(ParameterError):
         dp.learning.Ridge(**given).fit(frame, target)
-    assert given["budget"].fits == 0
+    assert given["budget"].charges == 0
 
 
 def test_one_release_of_moments_serves_several_regressions(tmp_path):

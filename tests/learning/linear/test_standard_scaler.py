@@ -39,7 +39,7 @@ def test_columns_without_equal_bins_are_refused_before_a_charge():
     spent = account()
     with pytest.raises(ParameterError):
         dp.learning.StandardScaler(features={"hours_per_week": dp.learning.log_bins(0, 100)}, budget=spent).fit(HOURS)
-    assert spent.fits == 0
+    assert spent.charges == 0
 
 
 def test_a_pipeline_scales_then_fits_and_both_are_charged():
@@ -51,7 +51,7 @@ def test_a_pipeline_scales_then_fits_and_both_are_charged():
         ),
     )
     pipeline.fit(HOURS, PEOPLE["income"])
-    assert shared.fits == 2
+    assert shared.charges == 2
 
 
 def test_moments_that_were_released_scale_their_columns():

@@ -82,7 +82,7 @@ def test_pitfall_4_metadata_that_is_not_declared_is_refused_and_not_taken_from_r
     model = network_classifier(**{name: None})
     with pytest.raises(ParameterError, match="without"):
         model.fit([[1.0], [2.0], [3.0]], [0, 1, 0])
-    assert model.budget.fits == 0
+    assert model.budget.charges == 0
 
 
 def test_pitfall_4_the_event_is_charged_before_rows_and_is_the_same_for_all_rows(monkeypatch):

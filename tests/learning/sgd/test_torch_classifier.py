@@ -36,7 +36,7 @@ def test_float_gradients_must_be_allowed():
     model = estimator(allow_float_gradients=False)
     with pytest.raises(ParameterError, match="allow_float_gradients"):
         model.fit(*rows(20))
-    assert model.budget.fits == 0
+    assert model.budget.charges == 0
 
 
 def test_a_session_does_not_train_networks():
@@ -49,14 +49,14 @@ def test_neighbours_that_replace_a_person_are_refused_before_a_charge():
     model = estimator(neighbours="replace_one")
     with pytest.raises(ParameterError, match="replace_one"):
         model.fit(*rows(20))
-    assert model.budget.fits == 0
+    assert model.budget.charges == 0
 
 
 def test_a_fit_is_one_event_and_its_guarantee_names_floats(tmp_path):
     pytest.importorskip("opacus", reason="networks need discreet[torch]")
     table, labels = rows()
     model = estimator().fit(table, labels)
-    assert model.budget.fits == 1
+    assert model.budget.charges == 1
     assert model.event_.count == 60
     assert "floats in gradients" in model.guarantee_.lower()
     assert np.mean(model.predict(table) == labels) > 0.8
@@ -84,4 +84,4 @@ def test_batch_normalisation_is_refused_before_a_charge():
     model = estimator(module=torch.nn.Sequential(torch.nn.Linear(14, 2), torch.nn.BatchNorm1d(2)))
     with pytest.raises(UnsupportedError, match="BatchNorm1d"):
         model.fit(*rows(20))
-    assert model.budget.fits == 0
+    assert model.budget.charges == 0

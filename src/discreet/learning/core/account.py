@@ -1,6 +1,5 @@
 """A live account of a privacy budget outside a session: fits are charged to it before they read a row."""
 
-import os
 from threading import Lock
 from typing import NoReturn, Self
 
@@ -8,6 +7,7 @@ from discreet import events
 from discreet.accounting.costs import NOTHING, Cost
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, ParameterError, UnsupportedError, public_class, short_traceback
+from discreet.mechanisms.process import this_process
 
 
 @public_class
@@ -26,7 +26,7 @@ class BudgetAccount:
     Example:
         >>> import discreet as dp
         >>> account = dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))
-        >>> account.fits
+        >>> account.charges
         0
     """
 
@@ -40,14 +40,14 @@ class BudgetAccount:
             )
         self.budget = budget
         self._spent: Cost = NOTHING
-        self._fits = 0
+        self._charges = 0
         self._lock = Lock()
-        self._process = os.getpid()
+        self._process = this_process()
 
     @property
-    def fits(self) -> int:
+    def charges(self) -> int:
         """Number of charges so far."""
-        return self._fits
+        return self._charges
 
     @short_traceback
     def remaining(self) -> float:
@@ -78,7 +78,7 @@ class BudgetAccount:
         self._refuse_copy()
         with self._lock:
             self._refuse_beyond(cost)
-            self._spent, self._fits = self._spent + cost, self._fits + 1
+            self._spent, self._charges = self._spent + cost, self._charges + 1
 
     @short_traceback
     def check(self, event: events.Event) -> None:
@@ -96,7 +96,7 @@ class BudgetAccount:
 
     def _refuse_copy(self) -> None:
         """A fork copies the account with what is left of it, and both copies could be spent."""
-        if os.getpid() != self._process:
+        if this_process() != self._process:
             raise _in_another_process("an account in a process that was forked from its own")
 
     def _refuse_beyond(self, cost: Cost) -> None:
@@ -109,12 +109,12 @@ class BudgetAccount:
         if not self.budget.admits(self._spent + cost):
             raise BudgetError(
                 "a fit that does not fit the account",
-                because=f"earlier charges ({self._fits:,}) leave too little of the budget",
+                because=f"earlier charges ({self._charges:,}) leave too little of the budget",
                 instead="dp.learning.search(model, candidates, X, y, epsilon=1), charged once for all its fits",
             )
 
     def __repr__(self) -> str:
-        return f"BudgetAccount({self.budget!r}), charges: {self._fits:,}"
+        return f"BudgetAccount({self.budget!r}), charges: {self._charges:,}"
 
     def __sklearn_clone__(self) -> Self:
         return self

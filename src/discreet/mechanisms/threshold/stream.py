@@ -9,7 +9,6 @@ have shown already. Threads may share it: each query is answered whole.
 What is proved about it stands in above.py and repeated.py, which open it.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,6 +23,7 @@ from discreet.errors import BudgetError, UnsupportedError, short_traceback
 from discreet.mechanisms import lattice
 from discreet.mechanisms.additive import AdditiveNoise
 from discreet.mechanisms.lattice import Scalar
+from discreet.mechanisms.process import this_process
 from discreet.samplers import discrete
 
 _FIRST_BLOCK = 16
@@ -126,7 +126,7 @@ class Stream:
         stages: int = 1,
     ) -> None:
         self._lock = Lock()
-        self._process = _this_process()
+        self._process = this_process()
         self._answers = answers
         self._left = answers * stages
         self._grid = grid
@@ -242,7 +242,7 @@ class Stream:
             )
 
     def _refuse_another_process(self) -> None:
-        if self._process != _this_process():
+        if self._process != this_process():
             raise UnsupportedError(
                 "a stream in a process that did not open it",
                 because="two processes with the same secret noise would show more answers than were charged for",
@@ -294,21 +294,3 @@ def _all_steps(values: object, grid: Fraction) -> list[int]:
     if grid == 1 and all(type(value) is int for value in listed):
         return listed
     return [lattice.steps(value, grid) for value in listed]
-
-
-class _Process:
-    """Marks this process: a number alone could come back in a grandchild."""
-
-    mark = object()
-
-
-def _mark_child() -> None:
-    _Process.mark = object()
-
-
-def _this_process() -> tuple[int, object]:
-    return os.getpid(), _Process.mark
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_mark_child)
