@@ -47,6 +47,10 @@ class CountModel(PublicModel):
     def to_json(self):
         return {"kind": "counts", "sums": [list(each) for each in self.sums]}
 
+    @classmethod
+    def from_json(cls, data):
+        return cls(tuple(map(tuple, data["sums"])))
+
 
 @dataclass(frozen=True)
 class CountLearner(Learner):
@@ -93,7 +97,7 @@ class CountEstimator:
 
     @classmethod
     def model_from_json(cls, data):
-        return CountModel(tuple(map(tuple, data["sums"])))
+        return CountModel.from_json(data)
 
     def adopt(self, model, features, event, guarantee):
         self.model_, self.features_, self.event_, self.guarantee_ = model, features, event, guarantee

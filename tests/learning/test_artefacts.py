@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.learning.artefacts import plain_value
 from learning.test_estimator import SECRET, classifier, regressor, table
 from learning.tiny import SlotClassifier, SlotRegressor
 
@@ -63,11 +62,23 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
         (tmp_path / "other.json").write_text(json.dumps(good | change))
         with pytest.raises(dp.errors.ParameterError, match="not a saved model"):
             dp.learning.load(tmp_path / "other.json")
-    with pytest.raises(FileNotFoundError):
-        dp.learning.load(tmp_path / "missing.json")
 
 
-def test_an_argument_that_is_not_plain_is_refused():
-    assert plain_value((np.int64(1), [2.0, "a", None])) == [1, [2.0, "a", None]]
-    with pytest.raises(dp.errors.ParameterError, match="object"):
-        plain_value(object())
+def test_a_file_that_is_not_there_is_an_error_with_advice(tmp_path):
+    for place in (tmp_path / "missing.json", tmp_path):
+        with pytest.raises(dp.errors.ParameterError, match=r"a model in .*\n.*not there.*\n.*model\.save"):
+            dp.learning.load(place)
+
+
+@pytest.mark.parametrize("name", ["model.pkl", "model", "model.joblib"])
+def test_a_model_is_saved_as_json_alone(name, tmp_path):
+    x, y = table(50)
+    with pytest.raises(dp.errors.UnsupportedError, match=r"as JSON\n.*model\.json"):
+        classifier().fit(x, y).save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_is_not_saved_where_no_directory_is(tmp_path):
+    x, y = table(50)
+    with pytest.raises(dp.errors.ParameterError, match="no such directory"):
+        classifier().fit(x, y).save(tmp_path / "none" / "model.json")

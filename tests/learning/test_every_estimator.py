@@ -11,7 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import discreet as dp
-from discreet.learning.estimator import PrivateClassifier, PrivateRegressor
+from discreet.learning.classifier import PrivateClassifier
+from discreet.learning.regressor import PrivateRegressor
 from learning.checks import unexpected
 
 FEATURES = {"age": dp.learning.linear_bins(0, 100, 8), "ward": dp.learning.categories(["a", "b"])}

@@ -5,11 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.learning.classifier import PrivateClassifier
 from discreet.learning.core.lattice import ONE
 from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.sums import Contributions
 from discreet.learning.core.training import Schedule, planned_sum
-from discreet.learning.estimator import PrivateClassifier, PrivateRegressor
+from discreet.learning.regressor import PrivateRegressor
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,10 @@ class SlotModel(PublicModel):
 
     def to_json(self):
         return {"offsets": list(self.offsets), "weights": self.weights.tolist()}
+
+    @classmethod
+    def from_json(cls, data):
+        return cls(tuple(data["offsets"]), np.asarray(data["weights"], dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,8 @@ def slot_learner(features, rho, outputs, *, has_classes, replace_one):
 
 
 class SlotClassifier(PrivateClassifier):
+    _model_class = SlotModel
+
     def __init__(
         self,
         *,
@@ -103,17 +110,15 @@ class SlotClassifier(PrivateClassifier):
         self.neighbours = neighbours
         self.rate = rate
 
-    def learner(self, features, rho, *, replace_one):
+    def _learner(self, features, rho, *, replace_one):
         self.declared_size()
         count = len(self.declared_classes())
         return slot_learner(features, rho, 1 if count == 2 else count, has_classes=True, replace_one=replace_one)
 
-    @classmethod
-    def model_from_json(cls, data):
-        return SlotModel(tuple(data["offsets"]), np.asarray(data["weights"], dtype=np.int64))
-
 
 class SlotRegressor(PrivateRegressor):
+    _model_class = SlotModel
+
     def __init__(
         self,
         *,
@@ -133,11 +138,9 @@ class SlotRegressor(PrivateRegressor):
         self.rho = rho
         self.neighbours = neighbours
 
-    def learner(self, features, rho, *, replace_one):
+    def _learner(self, features, rho, *, replace_one):
         self.declared_size()
         return slot_learner(features, rho, 1, has_classes=False, replace_one=replace_one)
-
-    model_from_json = SlotClassifier.model_from_json
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -13,30 +13,23 @@ from typing import Any
 from discreet import events
 from discreet.errors import ParameterError, short_traceback
 from discreet.learning.core.features import feature_from_json
-from discreet.learning.core.question import MODEL_FORMAT, NOT_SAVED, plain_value
-from discreet.release.model import ModelRelease, attach_release
-
-FORMAT = MODEL_FORMAT
+from discreet.learning.core.saved_state import MODEL_FORMAT, saved_state
+from discreet.release.model import ModelRelease, attach_release, require_json_path
 
 
 def write(path: Any, estimator: Any) -> None:
-    """Write a fitted estimator; `load` reads it."""
-    given = estimator.get_params(deep=False)
-    text = json.dumps(
-        {
-            "format": FORMAT,
-            "estimator": type(estimator).__name__,
-            "guarantee": estimator.guarantee_,
-            "event": events.to_json(estimator.event_),
-            "has_names": estimator.has_names,
-            "features": [[name, feature.to_json()] for name, feature in estimator.features_.items()],
-            "parameters": {name: plain_value(value) for name, value in given.items() if name not in NOT_SAVED},
-            "model": estimator.model_.to_json(),
-        },
-        allow_nan=False,
-        separators=(",", ":"),
+    """Write a fitted estimator as JSON; `load` reads it.
+
+    Raises:
+        UnsupportedError: If the name of the file does not end in .json.
+        ParameterError: If the directory is not there.
+    """
+    place = require_json_path(path)
+    state = saved_state(
+        estimator, estimator.features_, estimator.event_, estimator.model_, has_names=estimator.has_names
     )
-    Path(path).write_text(text, encoding="utf-8")
+    text = json.dumps(state | {"guarantee": estimator.guarantee_}, allow_nan=False, separators=(",", ":"))
+    place.write_text(text, encoding="utf-8")
 
 
 @short_traceback
@@ -50,7 +43,7 @@ def load(path: Any) -> Any:
         The fitted estimator. It has no account: to fit it again, set `budget`.
 
     Raises:
-        ParameterError: If the file is not a saved model of this version.
+        ParameterError: If the file is not there, or is not a saved model of this version.
 
     Example:
         >>> from pathlib import Path
@@ -60,8 +53,9 @@ def load(path: Any) -> Any:
         Traceback (most recent call last):
         discreet.errors.ParameterError: ...
     """
+    text = _read(Path(path))
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = json.loads(text)
         release = ModelRelease.from_json(data) if ModelRelease.reads(data) else None
         data = data if release is None else release.state | {"guarantee": release.guarantee}
         kind = _estimator_class(data)
@@ -73,12 +67,21 @@ def load(path: Any) -> Any:
         if "evaluation" in data:
             importlib.import_module("discreet.learning.evaluation.held_out").attach_evaluation(fitted, data)
         return fitted if release is None else attach_release(fitted, release)
-    except OSError:
-        raise
     except Exception:  # noqa: BLE001 - a file can be wrong in any way
         raise ParameterError(
             "a file that is not a saved model",
-            because=f"its format is not {FORMAT!r}",
+            because=f"its format is not {MODEL_FORMAT!r}",
+            instead='model.save("model.json"), then dp.learning.load("model.json")',
+        ) from None
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        raise ParameterError(
+            f"a model in {str(path)!r}",
+            because="the file is not there, or cannot be read",
             instead='model.save("model.json"), then dp.learning.load("model.json")',
         ) from None
 
@@ -86,7 +89,7 @@ def load(path: Any) -> Any:
 def _estimator_class(data: Mapping[str, Any]) -> Any:
     public = importlib.import_module("discreet.learning")
     name = data["estimator"]
-    if data["format"] != FORMAT or name not in public.__all__:
+    if data["format"] != MODEL_FORMAT or name not in public.__all__:
         raise ValueError("another format")
     kind = getattr(public, name)
     if not hasattr(kind, "model_from_json"):

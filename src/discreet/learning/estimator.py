@@ -23,16 +23,16 @@ from discreet.errors import Failure, ParameterError, TableShapeError, missing_ex
 from discreet.exact.numbers import Number, whole
 from discreet.learning import artefacts
 from discreet.learning.core.account import BudgetAccount, account_of
-from discreet.learning.core.cells import Floats, label_text, numbers
+from discreet.learning.core.cells import Floats
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.lattice import ONE, Integers
 from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.question import SessionTraining, training_of
 from discreet.learning.core.rows import EncodedRows, group_people, split_people
-from discreet.learning.core.training import NoisySums, PeopleInMemory, planned_sum
+from discreet.learning.core.training import NoisySums, PeopleInMemory
+from discreet.learning.sklearn_protocol import SklearnProtocol
 from discreet.learning.tables import (
     TableView,
-    class_numbers,
     column_places,
     encode_table,
     of_length,
@@ -49,19 +49,15 @@ from discreet.release.model import ATTACHED
 if find_spec("sklearn") is None:
     raise missing_extra("an estimator", "scikit-learn", "learning")
 
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
 T = TypeVar("T")
 Features = Mapping[str, DeclaredFeature] | DeclaredFeature
-_RELEASED = ("model_", "event_", "guarantee_", "features_", "classes_")
-FITTED_STATE = (*_RELEASED, "n_features_in_", "feature_names_in_", "_sklearn_output_config", "_metadata_request")
-"""All that a fitted estimator may hold beside its arguments."""
 
 
 @public_class
-class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+class PrivateEstimator(SklearnProtocol):
     """Base of the estimators: arguments are stored as given, and `fit` charges before it reads.
 
     Attributes:
@@ -84,6 +80,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     guarantee_: str
     features_: dict[str, DeclaredFeature]
     _sums: ClassVar[type[NoisySums]] = NoisySums
+    _model_class: ClassVar[type[PublicModel]]
 
     def learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> Learner:
         """The algorithm with all its public parameters.
@@ -99,6 +96,10 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Raises:
             ParameterError: If a parameter is outside its range.
         """
+        return self._learner(features, rho, replace_one=replace_one)
+
+    def _learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> Learner:
+        """The learner, with parameters that were checked."""
         raise NotImplementedError
 
     def training(self, facts: ModelFacts) -> SessionTraining:
@@ -125,7 +126,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         Returns:
             The model.
         """
-        raise NotImplementedError
+        return cls._model_class.from_json(data)
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:  # noqa: N803 - the name of scikit-learn
         """Train a private model; its whole cost is charged before a cell is read.
@@ -183,7 +184,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         """Write the fitted model as JSON, without any row: declared facts, the model, its event and guarantee.
 
         Args:
-            path: Path of the file.
+            path: Path of the file, which ends in .json.
+
+        Raises:
+            UnsupportedError: If the name ends otherwise.
+            ParameterError: If the directory is not there.
         """
         check_is_fitted(self, "model_")
         artefacts.write(path, self)
@@ -209,8 +214,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 instead="size=30_000",
             )
         return whole(self.size, "size")
-
-    _is_private: ClassVar[bool] = True
 
     def _spending(self) -> Spending:
         """What one fit costs, from the budget of the account."""
@@ -298,196 +301,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         places = column_places(table, list(self.features_), type(self).__name__, by_name=self.has_names)
         codes = encode_table(table, places, list(self.features_.values()))
         return np.asarray(self.model_.scores(codes), dtype=np.float64) / ONE
-
-    def __sklearn_clone__(self) -> Self:
-        """A copy that is not fitted and has the same account; refused where its fit would not fit the account.
-
-        A search of scikit-learn clones before each fit, and hides errors of fits: this one it cannot hide.
-        """
-        if self._is_private and isinstance(self.budget, BudgetAccount) and self.budget.charges:
-            self.budget.check(planned_sum(ONE, 1, self._spending().amount).noise.event())
-        copy: Self = super().__sklearn_clone__()
-        return copy
-
-    def __getstate__(self) -> dict[str, Any]:
-        allowed = {*self.get_params(deep=False), *FITTED_STATE}
-        return {name: value for name, value in super().__getstate__().items() if name in allowed}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
-        tags.target_tags.required = True
-        tags.non_deterministic = self._is_private
-        return tags
-
-
-@public_class
-class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
-    """Base of the classifiers: the labels are declared, in the order of `classes_`.
-
-    Attributes:
-        classes: The labels.
-    """
-
-    classes: Sequence[object] | None
-    classes_: NDArray[Any]
-
-    def declared_classes(self) -> tuple[object, ...]:
-        """The declared labels.
-
-        Returns:
-            The labels, in order.
-
-        Raises:
-            ParameterError: If there are not at least two different ones.
-        """
-        labels = tuple(self.classes) if self.classes is not None else ()
-        names = [label_text(label) for label in labels]
-        if len(labels) < 2 or None in names or len(set(names)) < len(names):
-            raise ParameterError(
-                f"{type(self).__name__} without two different classes",
-                because="labels are declared; readers store 1, 01, 1.0, true and yes as one value",
-                instead="classes=[0, 1]",
-            )
-        return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
-
-    def adopt(
-        self, model: PublicModel, features: Mapping[str, DeclaredFeature], event: events.Event, guarantee: str
-    ) -> Self:
-        """Become fitted with a model that was trained and charged elsewhere.
-
-        Args:
-            model: The model.
-            features: Declared features by column, in the order of its codes.
-            event: The event that was charged.
-            guarantee: What the model reveals, in words.
-
-        Returns:
-            The estimator.
-        """
-        labels = self.declared_classes()
-        self.classes_ = np.asarray(labels, dtype=object if len({type(label) for label in labels}) > 1 else None)
-        return super().adopt(model, features, event, guarantee)
-
-    def decision_function(self, X: Any) -> Floats:  # noqa: N803 - the name of scikit-learn
-        """Scores: logits of the second of two classes, or one score for each class.
-
-        Args:
-            X: Table of rows.
-
-        Returns:
-            One number, or one for each class, for each row.
-        """
-        scores = self._scores(X)
-        return scores.reshape(len(scores)) if len(self.classes_) == 2 else scores
-
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803 - the name of scikit-learn
-        """Probability of each class.
-
-        Args:
-            X: Table of rows.
-
-        Returns:
-            One row for each row, one column for each of `classes_`.
-        """
-        return self._probabilities(self.decision_function(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803 - the name of scikit-learn
-        """The likeliest class of each row.
-
-        Args:
-            X: Table of rows.
-
-        Returns:
-            Labels.
-        """
-        scores = self.decision_function(X)
-        places = (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
-        found: NDArray[Any] = self.classes_[places]
-        return found
-
-    def _probabilities(self, scores: Floats) -> Floats:
-        if scores.ndim == 1:
-            second = 1 / (1 + np.exp(-np.clip(scores, -500, 500)))
-            return np.column_stack([1 - second, second])
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        found: Floats = powers / powers.sum(axis=1, keepdims=True)
-        return found
-
-    def _open_target(self, y: Any, table: TableView) -> Any:
-        cells = super()._open_target(y, table)
-        require_readable(self.declared_classes(), "the class")
-        return cells
-
-    def target_steps(self, target: Any) -> tuple[Integers, NDArray[np.bool_]]:
-        """The number of the class of each row, and whether it is a declared one.
-
-        Args:
-            target: Cells: an Arrow or numpy array.
-
-        Returns:
-            Numbers of classes, and whether each row counts.
-        """
-        found = class_numbers(target, self.declared_classes())
-        return found, found >= 0
-
-
-@public_class
-class PrivateRegressor(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
-    """Base of the regressors: the bounds of the target are declared, and targets are cut to them.
-
-    Attributes:
-        target_bounds: Lowest and highest target.
-    """
-
-    target_bounds: tuple[float, float] | None
-
-    def declared_bounds(self) -> tuple[float, float]:
-        """The declared bounds of the target.
-
-        Returns:
-            The lowest and the highest target.
-
-        Raises:
-            ParameterError: If they are not two increasing numbers.
-        """
-        given = self.target_bounds
-        low, high = (float(given[0]), float(given[1])) if given is not None and len(given) == 2 else (0.0, 0.0)
-        if not -1e300 < low < high < 1e300:
-            raise ParameterError(
-                f"{type(self).__name__} without two increasing target_bounds",
-                because="bounds of the target are declared, never read from rows",
-                instead="target_bounds=(0, 100)",
-            )
-        return low, high
-
-    def predict(self, X: Any) -> Floats:  # noqa: N803 - the name of scikit-learn
-        """The predicted target of each row.
-
-        Args:
-            X: Table of rows.
-
-        Returns:
-            Numbers.
-        """
-        scores = self._scores(X)
-        low, high = self.declared_bounds()
-        return low / 2 + high / 2 + (high / 2 - low / 2) * scores.reshape(len(scores))
-
-    def target_steps(self, target: Any) -> tuple[Integers, NDArray[np.bool_]]:
-        """Steps from -2^20 for the lowest target to 2^20 for the highest.
-
-        Args:
-            target: Cells: an Arrow or numpy array.
-
-        Returns:
-            Steps, and whether each row has a number.
-        """
-        found, (low, high) = numbers(target), self.declared_bounds()
-        counts = np.isfinite(found)
-        inside = np.clip(np.where(counts, found, low), low, high)
-        shares = (inside - (low / 2 + high / 2)) / (high / 2 - low / 2)
-        return np.clip(np.floor(shares * ONE + 0.5), -ONE, ONE).astype(np.int64), counts
 
 
 def _undeclared(what: str) -> ParameterError:

@@ -39,7 +39,7 @@ _STYLE = (
 )
 
 
-def require_place(path: Path) -> None:
+def require_place(path: Path, what: str = "a release") -> None:
     """Refuse a path that a release cannot be saved at, before anything is charged for it."""
     ending = path.suffix.lower()
     if ending in _OTHER_FORMS:
@@ -50,7 +50,7 @@ def require_place(path: Path) -> None:
         )
     if path.is_dir() or not path.parent.is_dir():
         raise ParameterError(
-            f"a release at {str(path)!r}",
+            f"{what} at {str(path)!r}",
             because="there is no such directory",
             instead=repr(path.name or "release.json"),
         )

@@ -67,14 +67,7 @@ class ModelRelease(Result):
             UnsupportedError: If the name ends otherwise.
             ParameterError: If the directory is not there.
         """
-        place = Path(path)
-        if place.suffix.lower() != ".json":
-            raise UnsupportedError(
-                f"save({str(place)!r})",
-                because="a model is saved with its guarantee and its receipt, as JSON",
-                instead=f"save({str(place.with_suffix('.json'))!r})",
-            )
-        forms.require_place(place)
+        place = require_json_path(path)
         place.write_text(json.dumps(self.to_json(), ensure_ascii=False) + "\n", encoding="utf-8", newline="")
 
     @classmethod
@@ -113,6 +106,24 @@ class ModelRelease(Result):
 
     def _body_notes(self) -> list[str]:
         return list(self.limits[-1:])
+
+
+def require_json_path(path: str | Path) -> Path:
+    """The path of a file for a model, which ends in .json and whose directory is there.
+
+    Raises:
+        UnsupportedError: If the name ends otherwise.
+        ParameterError: If the directory is not there.
+    """
+    place = Path(path)
+    if place.suffix.lower() != ".json":
+        raise UnsupportedError(
+            f"save({str(place)!r})",
+            because="a model is saved with its guarantee, as JSON",
+            instead=f"save({str(place.with_suffix('.json'))!r})",
+        )
+    forms.require_place(place, "a model")
+    return place
 
 
 ATTACHED = ("release", "guarantee", "receipt", "evaluation")

@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dp
 from discreet.catalog.catalog import Column
-from discreet.learning.core.question import plain_value, training_of
+from discreet.learning.core.question import training_of
 from discreet.plan.models import ModelFacts
 from trainable import CountEstimator, CountModel
 
@@ -87,16 +87,7 @@ def test_a_parameter_that_is_not_plain_is_refused():
         training_of(CountEstimator(classes=[object(), "b"]), facts())
 
 
-@pytest.mark.parametrize(
-    "odd", [float("nan"), float("-inf"), 10**400, "\ud800", ["a", {"b"}], {"a": 1}, type("s", (str,), {})()]
-)
-def test_a_value_that_no_file_holds_is_refused_before_the_charge(odd):
-    with pytest.raises(dp.Refusal, match="plain values"):
-        plain_value(odd)
-
-
 def test_a_fraction_is_a_number_of_fingerprints_and_files():
-    assert plain_value([Fraction(1, 2), Fraction(3), np.float64(2), np.array([1, 2])]) == [0.5, 3, 2.0, [1, 2]]
     half, other = (
         training_of(dp.learning.Ridge(alpha=alpha), facts(target_column=AGE)) for alpha in (Fraction(1, 2), 0.5)
     )

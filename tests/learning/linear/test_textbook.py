@@ -127,3 +127,9 @@ def test_no_rows_and_rows_without_numbers_train():
 def test_parameters_outside_their_range_are_refused(change):
     with pytest.raises(dp.errors.ParameterError):
         textbook.TextbookLearner(**{"width": 2, "rho": 1} | change)
+
+
+def test_a_textbook_model_is_read_back_as_it_was_written():
+    model = textbook.TextbookModel((np.array([0, 1]), np.array([2, 3])))
+    again = textbook.TextbookModel.from_json(model.to_json())
+    assert [weights.tolist() for weights in again.path] == [[0, 1], [2, 3]]

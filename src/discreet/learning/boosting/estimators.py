@@ -10,10 +10,12 @@ from discreet.learning.boosting.defaults import LEAVES
 from discreet.learning.boosting.learner import BoostingLearner
 from discreet.learning.boosting.model import AdditiveModel
 from discreet.learning.boosting.terms import terms_of
+from discreet.learning.classifier import PrivateClassifier
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.link import probabilities
-from discreet.learning.estimator import Features, PrivateClassifier, PrivateEstimator, PrivateRegressor
+from discreet.learning.estimator import Features, PrivateEstimator
+from discreet.learning.regressor import PrivateRegressor
 from discreet.learning.tables import Floats
 
 Pairs = Sequence[tuple[str, str]]
@@ -53,6 +55,8 @@ class GradientBoostingClassifier(PrivateClassifier):
         (2, 2)
     """
 
+    _model_class = AdditiveModel
+
     @short_traceback
     def __init__(
         self,
@@ -81,33 +85,8 @@ class GradientBoostingClassifier(PrivateClassifier):
         self.learning_rate = learning_rate
         self.leaves = leaves
 
-    def learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> BoostingLearner:
-        """The algorithm with all its public parameters.
-
-        Args:
-            features: Declared features by column.
-            rho: Privacy cost of the training.
-            replace_one: Whether neighbours differ by a replaced person.
-
-        Returns:
-            The learner.
-
-        Raises:
-            ParameterError: If a parameter is outside its range.
-        """
-        return _learner(self, features, len(self.declared_classes()), rho, replace_one=replace_one)
-
-    @classmethod
-    def model_from_json(cls, data: dict[str, Any]) -> AdditiveModel:
-        """The model that `AdditiveModel.to_json` wrote.
-
-        Args:
-            data: Plain data.
-
-        Returns:
-            The model.
-        """
-        return AdditiveModel.from_json(data)
+    def _learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> BoostingLearner:
+        return _boosting_learner(self, features, len(self.declared_classes()), rho, replace_one=replace_one)
 
     def _probabilities(self, scores: Floats) -> Floats:
         """The link of the clipped loss, so that probabilities are calibrated."""
@@ -145,6 +124,8 @@ class GradientBoostingRegressor(PrivateRegressor):
         (2,)
     """
 
+    _model_class = AdditiveModel
+
     @short_traceback
     def __init__(
         self,
@@ -173,37 +154,12 @@ class GradientBoostingRegressor(PrivateRegressor):
         self.learning_rate = learning_rate
         self.leaves = leaves
 
-    def learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> BoostingLearner:
-        """The algorithm with all its public parameters.
-
-        Args:
-            features: Declared features by column.
-            rho: Privacy cost of the training.
-            replace_one: Whether neighbours differ by a replaced person.
-
-        Returns:
-            The learner.
-
-        Raises:
-            ParameterError: If a parameter is outside its range.
-        """
+    def _learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> BoostingLearner:
         self.declared_bounds()
-        return _learner(self, features, 0, rho, replace_one=replace_one)
-
-    @classmethod
-    def model_from_json(cls, data: dict[str, Any]) -> AdditiveModel:
-        """The model that `AdditiveModel.to_json` wrote.
-
-        Args:
-            data: Plain data.
-
-        Returns:
-            The model.
-        """
-        return AdditiveModel.from_json(data)
+        return _boosting_learner(self, features, 0, rho, replace_one=replace_one)
 
 
-def _learner(
+def _boosting_learner(
     estimator: GradientBoostingClassifier | GradientBoostingRegressor,
     features: Mapping[str, DeclaredFeature],
     classes: int,

@@ -1,7 +1,7 @@
 """The contract of a learner: public facts, a schedule made from them alone, and training on noisy sums."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Self
 
 from discreet.learning.core.lattice import Integers
 from discreet.learning.core.rows import Codes
@@ -18,6 +18,11 @@ class PublicModel(ABC):
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """The model as plain data."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """The model that `to_json` wrote."""
 
 
 class Learner(ABC):

@@ -30,6 +30,7 @@ from discreet.learning.core.features import (
 from discreet.learning.core.lattice import Integers
 from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.rows import EncodedRows, group_people, pack_rows, unpack_rows
+from discreet.learning.core.saved_state import plain_value, saved_state
 from discreet.learning.core.sums import Step, people_sum
 from discreet.learning.core.training import ExactSums, NoisySums, PeopleInMemory, Schedule, SumsOfPeople
 from discreet.plan.models import ModelFacts, PersonIds, PlannedFigure
@@ -40,11 +41,6 @@ if TYPE_CHECKING:
 
 _OF_THE_SESSION = ("epsilon", "rho", "budget", "neighbours")
 _LONGEST = 1_000
-_LARGEST = 1e300
-_SIMPLE = (int, float, str)
-MODEL_FORMAT = "discreet.model/1"
-NOT_SAVED = ("features", "budget", "epsilon", "rho", "module")
-"""Arguments that saved models do not have as given: features and networks have their place, costs are in the event."""
 
 
 class UntrainedEstimator(Protocol):
@@ -176,16 +172,7 @@ class SessionTraining:
 
     def state(self, model: PublicModel, event: events.Event) -> dict[str, Any]:
         """A trained model as plain data; the event is the one that was charged."""
-        given = self.estimator.get_params(deep=False)
-        return {
-            "format": MODEL_FORMAT,
-            "estimator": self.name,
-            "event": events.to_json(event),
-            "has_names": True,
-            "features": [[name, feature.to_json()] for name, feature in self.declared.items()],
-            "parameters": {name: plain_value(value) for name, value in given.items() if name not in NOT_SAVED},
-            "model": model.to_json(),
-        }
+        return saved_state(self.estimator, self.declared, event, model, has_names=True)
 
     def restore(self, state: Mapping[str, Any], guarantee: str) -> Any:
         """The fitted estimator."""
@@ -365,41 +352,3 @@ def _feature_text(feature: DeclaredFeature) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-
-
-def plain_value(value: object) -> Any:
-    """An argument as plain data, for fingerprints, saved models and models that a session makes anew.
-
-    Args:
-        value: A number, a text, a truth value, None, or a list, tuple or array of such.
-
-    Returns:
-        The same as the types of JSON; a fraction is the nearest double.
-
-    Raises:
-        ParameterError: If it is anything else, or has no place in a file.
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    elif isinstance(value, np.ndarray):
-        value = value.tolist()
-    if type(value) in (list, tuple):
-        return [plain_value(each) for each in value]  # type: ignore[attr-defined]
-    if type(value) is Fraction:
-        value = value.numerator if value.denominator == 1 else float(value)
-    if value is None or type(value) is bool or _is_number(value) or _is_text(value):
-        return value
-    raise ParameterError(
-        f"a parameter of type {type(value).__name__}" if type(value) not in _SIMPLE else f"a parameter {value!r:.50}",
-        because="parameters are plain values, which fingerprints and files can hold",
-        instead="a number, a text or a list",
-    )
-
-
-def _is_number(value: object) -> bool:
-    return (type(value) is int or type(value) is float) and -_LARGEST < value < _LARGEST
-
-
-def _is_text(value: object) -> bool:
-    """Whether it is a text that UTF-8 can write."""
-    return type(value) is str and not any("\ud800" <= letter <= "\udfff" for letter in value)

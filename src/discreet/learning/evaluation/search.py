@@ -37,10 +37,11 @@ from discreet.accounting.prices import total
 from discreet.accounting.renyi import divergence_over_order
 from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, rational, shown, whole
+from discreet.learning.classifier import PrivateClassifier
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.learner import PublicModel
 from discreet.learning.core.rows import EncodedRows
-from discreet.learning.estimator import PrivateClassifier, PrivateEstimator
+from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.evaluation import trial
 from discreet.learning.evaluation.evaluate import SCORE_SHARE, figures_of, lines, plain
 from discreet.learning.evaluation.figures import ErrorTable, Figure, ScoreTable

@@ -14,13 +14,14 @@ from discreet import events
 from discreet.catalog.privacy_unit import ROW, Unit, unit_of
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact.numbers import Number, positive, shown, whole
+from discreet.learning.classifier import PrivateClassifier
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.lattice import ONE
 from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.training import NoisySums, PeopleInMemory, Schedule, planned_sum
-from discreet.learning.estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.evaluation.figures import ErrorTable, ScoreTable, table_from_json
 from discreet.learning.evaluation.holdout import KeyedSplit, RowsOfPeople, gather
 from discreet.learning.evaluation.scores import (
@@ -33,6 +34,7 @@ from discreet.learning.evaluation.scores import (
     columns_of,
     score_edges,
 )
+from discreet.learning.regressor import PrivateRegressor
 from discreet.learning.sgd.torch_classifier import TorchClassifier
 from discreet.learning.tables import TableView, column_places, encode_table, of_length, open_cells, open_table
 from discreet.planner.budget.allocation import Spending

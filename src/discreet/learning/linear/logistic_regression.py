@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number, whole
+from discreet.learning.classifier import PrivateClassifier
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.link import Floats, probabilities
-from discreet.learning.estimator import Features, PrivateClassifier
+from discreet.learning.estimator import Features
 from discreet.learning.linear.linear_model import LinearModel
 from discreet.learning.linear.logistic_learner import LogisticLearner
 
@@ -47,6 +47,8 @@ class LogisticRegression(PrivateClassifier):
         [False, True]
     """
 
+    _model_class = LinearModel
+
     def __init__(
         self,
         *,
@@ -68,20 +70,7 @@ class LogisticRegression(PrivateClassifier):
         self.neighbours = neighbours
         self.iterations = iterations
 
-    def learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> LogisticLearner:
-        """The algorithm with all its public parameters.
-
-        Args:
-            features: Declared features by column.
-            rho: Privacy cost of the training.
-            replace_one: Whether neighbours differ by a replaced person.
-
-        Returns:
-            The learner.
-
-        Raises:
-            ParameterError: If a parameter is outside its range.
-        """
+    def _learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> LogisticLearner:
         iterations = None if self.iterations is None else whole(self.iterations, "iterations", least=1)
         if iterations is not None and iterations > MOST_ITERATIONS:
             raise ParameterError(
@@ -91,18 +80,6 @@ class LogisticRegression(PrivateClassifier):
             )
         classes = len(self.declared_classes())
         return LogisticLearner(features, classes, self.declared_size(), rho, replace_one, iterations)
-
-    @classmethod
-    def model_from_json(cls, data: dict[str, Any]) -> LinearModel:
-        """The model that `LinearModel.to_json` wrote.
-
-        Args:
-            data: Plain data.
-
-        Returns:
-            The model.
-        """
-        return LinearModel.from_json(data)
 
     def _probabilities(self, scores: Floats) -> Floats:
         return probabilities(scores)

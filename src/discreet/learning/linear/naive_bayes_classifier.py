@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 from discreet.errors import public_class
 from discreet.exact.numbers import Number, positive
+from discreet.learning.classifier import PrivateClassifier
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.estimator import Features, PrivateClassifier
+from discreet.learning.estimator import Features
 from discreet.learning.linear.linear_model import LinearModel
 from discreet.learning.linear.naive_bayes_learner import NaiveBayesLearner
 
@@ -42,6 +42,8 @@ class NaiveBayes(PrivateClassifier):
         [False, True]
     """
 
+    _model_class = LinearModel
+
     def __init__(
         self,
         *,
@@ -63,31 +65,6 @@ class NaiveBayes(PrivateClassifier):
         self.neighbours = neighbours
         self.smoothing = smoothing
 
-    def learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> NaiveBayesLearner:
-        """The algorithm with all its public parameters.
-
-        Args:
-            features: Declared features by column.
-            rho: Privacy cost of the training.
-            replace_one: Whether neighbours differ by a replaced person.
-
-        Returns:
-            The learner.
-
-        Raises:
-            ParameterError: If a parameter is outside its range.
-        """
+    def _learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> NaiveBayesLearner:
         smoothing = float(positive(self.smoothing, "smoothing"))
         return NaiveBayesLearner(features, len(self.declared_classes()), rho, replace_one, smoothing)
-
-    @classmethod
-    def model_from_json(cls, data: dict[str, Any]) -> LinearModel:
-        """The model that `LinearModel.to_json` wrote.
-
-        Args:
-            data: Plain data.
-
-        Returns:
-            The model.
-        """
-        return LinearModel.from_json(data)

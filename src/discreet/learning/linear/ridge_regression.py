@@ -10,11 +10,12 @@ from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, rational
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.estimator import Features, PrivateRegressor
+from discreet.learning.estimator import Features
 from discreet.learning.linear.least_squares import ridge_solution
 from discreet.learning.linear.linear_model import LinearModel
 from discreet.learning.linear.released_moments import ReleasedMoments, read_moments
 from discreet.learning.linear.ridge_learner import SCALE, RidgeLearner, design_of, slot_weights
+from discreet.learning.regressor import PrivateRegressor
 
 
 @public_class
@@ -47,6 +48,8 @@ class Ridge(PrivateRegressor):
         True
     """
 
+    _model_class = LinearModel
+
     def __init__(
         self,
         *,
@@ -68,34 +71,9 @@ class Ridge(PrivateRegressor):
         self.neighbours = neighbours
         self.alpha = alpha
 
-    def learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> RidgeLearner:
-        """The algorithm with all its public parameters.
-
-        Args:
-            features: Declared features by column.
-            rho: Privacy cost of the training.
-            replace_one: Whether neighbours differ by a replaced person.
-
-        Returns:
-            The learner.
-
-        Raises:
-            ParameterError: If a parameter is outside its range.
-        """
+    def _learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> RidgeLearner:
         self.declared_bounds()
         return RidgeLearner(features, rho, replace_one, _ridge_term(self.alpha))
-
-    @classmethod
-    def model_from_json(cls, data: dict[str, Any]) -> LinearModel:
-        """The model that `LinearModel.to_json` wrote.
-
-        Args:
-            data: Plain data.
-
-        Returns:
-            The model.
-        """
-        return LinearModel.from_json(data)
 
     @classmethod
     @short_traceback

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -56,6 +56,14 @@ class ScaleModel(PublicModel):
     def to_json(self) -> dict[str, Any]:
         """The model as plain data."""
         return {"kind": "scale", "means": self.means.tolist(), "deviations": self.deviations.tolist()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The model that `to_json` wrote."""
+        means, deviations = (np.asarray(data[name], dtype=np.float64) for name in ("means", "deviations"))
+        if data["kind"] != "scale" or means.ndim != 1 or means.shape != deviations.shape:
+            raise ValueError("not a scale of columns")
+        return cls(means, deviations)
 
 
 @dataclass(frozen=True)

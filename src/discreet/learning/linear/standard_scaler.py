@@ -48,6 +48,7 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
     """
 
     model_: ScaleModel
+    _model_class = ScaleModel
 
     def __init__(
         self,
@@ -79,20 +80,7 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         """
         return super().fit(X, y, groups)
 
-    def learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> ScaleLearner:
-        """The algorithm with all its public parameters.
-
-        Args:
-            features: Declared features by column.
-            rho: Privacy cost of the training.
-            replace_one: Whether neighbours differ by a replaced person.
-
-        Returns:
-            The learner.
-
-        Raises:
-            ParameterError: If a feature has no bins of equal width.
-        """
+    def _learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> ScaleLearner:
         if not all(map(has_equal_bins, features.values())):
             raise ParameterError(
                 "scaling of a column without bins of equal width",
@@ -100,24 +88,6 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
                 instead='features={"age": dp.learning.linear_bins(17, 90, 1_000)}',
             )
         return ScaleLearner(features, rho, replace_one)
-
-    @classmethod
-    def model_from_json(cls, data: dict[str, Any]) -> ScaleModel:
-        """The model that `ScaleModel.to_json` wrote.
-
-        Args:
-            data: Plain data.
-
-        Returns:
-            The model.
-
-        Raises:
-            ValueError: If it is another model.
-        """
-        means, deviations = (np.asarray(data[name], dtype=np.float64) for name in ("means", "deviations"))
-        if data["kind"] != "scale" or means.ndim != 1 or means.shape != deviations.shape:
-            raise ValueError("not a scale of columns")
-        return ScaleModel(means, deviations)
 
     @classmethod
     @short_traceback

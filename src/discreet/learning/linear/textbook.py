@@ -26,10 +26,10 @@ References
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,6 +127,11 @@ class TextbookModel(PublicModel):
     def to_json(self) -> dict[str, Any]:
         """The model as plain data."""
         return {"kind": "textbook", "path": [weights.tolist() for weights in self.path]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The model that `to_json` wrote."""
+        return cls(tuple(np.asarray(weights, dtype=np.int64) for weights in data["path"]))
 
 
 @public_class

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from discreet import events
 from discreet.errors import ParameterError, UnsupportedError, public_class
 from discreet.exact.numbers import Number, positive, whole
+from discreet.learning.classifier import PrivateClassifier
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.training import ExactSums
-from discreet.learning.estimator import Features, PrivateClassifier
+from discreet.learning.estimator import Features
 from discreet.learning.sgd.learner import NetworkLearner, default_rate, default_steps
 from discreet.learning.sgd.model import NetworkModel
 from discreet.learning.sgd.sampled_sums import ExactSampledSums, SampledSums, sampled_schedule
@@ -66,6 +67,8 @@ class TorchClassifier(PrivateClassifier):
     """
 
     rho = None
+
+    _model_class = NetworkModel
 
     def __init__(
         self,
@@ -155,18 +158,6 @@ class TorchClassifier(PrivateClassifier):
             return network.Network(network.perceptron(sum(slots), hidden, classes), slots, classes)
         layers = network.describe(self.module)
         return network.Network(layers, slots, classes).put(network.module_weights(self.module))
-
-    @classmethod
-    def model_from_json(cls, data: dict[str, Any]) -> NetworkModel:
-        """The model that `NetworkModel.to_json` wrote.
-
-        Args:
-            data: Plain data.
-
-        Returns:
-            The model.
-        """
-        return NetworkModel.from_json(data)
 
     def adopt(
         self, model: PublicModel, features: Mapping[str, DeclaredFeature], event: events.Event, guarantee: str
