@@ -79,6 +79,7 @@ class PrivateEstimator(SklearnProtocol):
     event_: events.Event
     guarantee_: str
     features_: dict[str, DeclaredFeature]
+    has_target: ClassVar[bool] = True
     _sums: ClassVar[type[NoisySums]] = NoisySums
     _model_class: ClassVar[type[PublicModel]]
 

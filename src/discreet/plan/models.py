@@ -47,7 +47,7 @@ class ModelFacts:
     """The public facts that a model is planned from.
 
     Attributes:
-        target: Name of the column that the model predicts.
+        target: Name of the column that the model predicts; None for a scaler.
         columns: The columns that may be features, with what the catalog declares of them.
         target_column: The same of the target.
         has_feature_list: Whether the query names the features; else the model takes what it can.
@@ -56,9 +56,9 @@ class ModelFacts:
         replace_one: Whether neighbours differ by one person who is replaced.
     """
 
-    target: str
+    target: str | None
     columns: Mapping[str, Column]
-    target_column: Column
+    target_column: Column | None
     has_feature_list: bool
     size: int | None
     rho: Fraction
@@ -160,6 +160,11 @@ class TrainableModel(Protocol):
 
     def training(self, facts: ModelFacts) -> ModelTraining:
         """The training from public facts alone, or an error."""
+
+
+def has_target(model: TrainableModel) -> bool:
+    """Whether a model predicts a column; a scaler does not."""
+    return bool(getattr(type(model), "has_target", True))
 
 
 def estimator_tag(model: object) -> str:

@@ -129,7 +129,7 @@ def sample(
 def model(source: logical.Relation, catalog: Catalog, budget: Budget, price: Price, plan: ModelPlan) -> Question:
     """A model to train: its public parameters, with what the catalog declares, and the columns that it reads."""
     scope = bind(source, catalog)
-    names = (*plan.training.features, plan.target)
+    names = [name for name in (*plan.training.features, plan.target) if name is not None]
     read = [(name, plan.columns[name]) for name in names]
     caps = contribution_bounds.effective(scope.table.unit, scope.table.caps, None, None)
     asked: Parts = {"estimator": plan.tag, "model": plan.training.parameters, "columns": read}

@@ -11,7 +11,7 @@ from fractions import Fraction
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, positive, shown
 from discreet.plan import logical
-from discreet.plan.models import TrainableModel, estimator_tag
+from discreet.plan.models import TrainableModel, estimator_tag, has_target
 
 
 @public_class
@@ -22,7 +22,7 @@ class ModelQuery:
     Attributes:
         source: The rows.
         model: The model before it is trained.
-        target: Name of the column that is predicted.
+        target: Name of the column that is predicted; None for a scaler.
         features: Names of the columns that it is predicted from; None for those that the model or the catalog declares.
         holdout: Share of people that the model is scored on, and not fitted to; None for a model without scores.
 
@@ -35,7 +35,7 @@ class ModelQuery:
 
     source: logical.Relation
     model: TrainableModel
-    target: str
+    target: str | None
     features: tuple[str, ...] | None = None
     holdout: Fraction | None = None
 
@@ -51,7 +51,7 @@ class ModelQueries:
         self,
         model: TrainableModel,
         *,
-        target: str,
+        target: str | None = None,
         features: Sequence[str] | None = None,
         holdout: Number | None = None,
     ) -> ModelQuery:
@@ -64,7 +64,7 @@ class ModelQueries:
         Args:
             model: An estimator of `dp.learning` itself, not of a subclass. Its own epsilon, rho, budget and neighbours
                 play no part: the session has them.
-            target: Name of the column that is predicted.
+            target: Name of the column that is predicted. `dp.learning.StandardScaler` has none.
             features: Names of the columns that it is predicted from. Default: the features that the model declares, or
                 all columns but the target and the privacy unit; each then needs bounds or keys in the catalog.
             holdout: Share of people to hold out, such as 0.2, by a keyed hash of the privacy unit that is the same for
@@ -83,10 +83,26 @@ class ModelQueries:
         """
         estimator_tag(model)
         names = None if features is None else _names(features, target)
-        return ModelQuery(self._relation, model, _name(target), names, None if holdout is None else _share(holdout))
+        share = None if holdout is None else _share(holdout)
+        return ModelQuery(self._relation, model, _name(target, model), names, share)
 
 
-def _name(target: object) -> str:
+def _name(target: object, model: TrainableModel) -> str | None:
+    name = type(model).__name__
+    if not has_target(model):
+        if target is not None:
+            raise ParameterError(
+                f"a target of {name}",
+                because="it predicts nothing",
+                instead=f"fit(dp.learning.{name}()), and features=[...] where some columns are not scaled",
+            )
+        return None
+    if target is None:
+        raise ParameterError(
+            f"fit of {name} without a target",
+            because="the column that it predicts is named",
+            instead='target="income"',
+        )
     if not isinstance(target, str):
         raise ParameterError(
             f"target of type {type(target).__name__}", because="a column is named by text", instead='target="income"'
@@ -103,7 +119,7 @@ def _share(holdout: Number) -> Fraction:
     return share
 
 
-def _names(features: object, target: str) -> tuple[str, ...]:
+def _names(features: object, target: str | None) -> tuple[str, ...]:
     listed = () if isinstance(features, str) or not isinstance(features, Sequence) else tuple(features)
     if not listed or not all(isinstance(name, str) for name in listed) or len(set(listed)) < len(listed):
         raise ParameterError(

@@ -32,7 +32,7 @@ class ModelRelease(Result):
 
     Attributes:
         name: Name of the kind of model.
-        target: Name of the column that it predicts.
+        target: Name of the column that it predicts; None for a scaler.
         card: The model card: labels and texts on what was trained, on what, and how.
         state: The model as plain data, which `dp.learning.load` reads from the saved file.
 
@@ -43,7 +43,7 @@ class ModelRelease(Result):
     """
 
     name: str
-    target: str
+    target: str | None
     card: Lines
     state: dict[str, Any]
 
@@ -93,16 +93,17 @@ class ModelRelease(Result):
     @classmethod
     def _body_from_json(cls, data: dict[str, Any]) -> dict[str, Any]:
         card = tuple((label, text) for label, text in data["card"])
-        if not all(
-            isinstance(text, str) for text in (data["name"], data["target"], *(t for line in card for t in line))
-        ):
+        target = [] if data["target"] is None else [data["target"]]
+        words = (data["name"], *target, *(text for line in card for text in line))
+        if not all(isinstance(text, str) for text in words):
             raise TypeError("words that are no text")
         if not isinstance(data["state"], dict) or not _is_plain(data["state"], _DEEPEST):
             raise TypeError("a state that is not plain data")
         return {"name": data["name"], "target": data["target"], "card": card, "state": data["state"]}
 
     def _body_lines(self) -> list[str]:
-        return [f"{self.name} of {self.target}", *(f"{label}: {text}" for label, text in self.card)]
+        title = self.name if self.target is None else f"{self.name} of {self.target}"
+        return [title, *(f"{label}: {text}" for label, text in self.card)]
 
     def _body_notes(self) -> list[str]:
         return list(self.limits[-1:])

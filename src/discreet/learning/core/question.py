@@ -14,18 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import events
-from discreet.catalog.catalog import Column, ColumnType
-from discreet.catalog.columns import NUMERIC, FeatureBins
-from discreet.errors import ParameterError, UnboundedError
+from discreet.errors import ParameterError
 from discreet.exact.numbers import whole
 from discreet.exact.rounding import shown_up
+from discreet.learning.core.catalog_facts import catalog_classes, catalog_features, catalog_target_bounds
 from discreet.learning.core.features import (
     DeclaredFeature,
-    categories,
-    edges,
-    feature_from_json,
-    linear_bins,
-    log_bins,
 )
 from discreet.learning.core.lattice import Integers
 from discreet.learning.core.learner import Learner, PublicModel
@@ -71,7 +65,7 @@ class SessionTraining:
 
     estimator: UntrainedEstimator
     declared: dict[str, DeclaredFeature]
-    target: str
+    target: str | None
     size: int
     learner: Learner
 
@@ -108,7 +102,7 @@ class SessionTraining:
         """The categories of features and the classes of the target, as texts."""
         found = {name: tuple(map(str, each.values)) for name, each in self.declared.items() if not each.is_ordered}
         classes = self.estimator.get_params(deep=False).get("classes")
-        return found if classes is None else found | {self.target: tuple(map(str, classes))}
+        return found if self.target is None or classes is None else found | {self.target: tuple(map(str, classes))}
 
     @property
     def words(self) -> Lines:
@@ -120,7 +114,7 @@ class SessionTraining:
         own = ", ".join(f"{name}={value!r}" for name, value in sorted(params) if name not in hidden)
         noise = f"{len(sums):,} noisy sums of clipped vectors of people, rho {shown_up(self.rho)} together"
         return (
-            ("model", f"{self.name} of {self.target}"),
+            ("model", self.name if self.target is None else f"{self.name} of {self.target}"),
             ("features", _short(listed)),
             ("declared size", f"{self.size:,} people"),
             ("parameters", _short(own) or "none"),
@@ -134,7 +128,7 @@ class SessionTraining:
         names: "pa.Table | None" = None,  # noqa: ARG002 - a training of all people needs none
     ) -> EncodedRows:
         """The codes of the rows that have a target; they depend on each cell alone."""
-        target, counts = self.estimator.target_steps(rows.column(self.target))
+        target, counts = self.estimator.target_steps(rows if self.target is None else rows.column(self.target))
         codes = np.empty((rows.num_rows, len(self.declared)), dtype=np.uint16)
         for place, (name, feature) in enumerate(self.declared.items()):
             codes[:, place] = feature.encode(rows.column(name))
@@ -208,142 +202,25 @@ def training_of(estimator: Any, facts: ModelFacts) -> SessionTraining:
     """
     kind = type(estimator)
     given = kind.get_params(estimator, deep=False)
-    features = _features(given.get("features"), facts)
+    features = catalog_features(given.get("features"), facts)
     params = {name: plain_value(value) for name, value in given.items() if name not in (*_OF_THE_SESSION, "features")}
     size = params.get("size") or facts.size
     if size is None:
         raise ParameterError(
             f"{kind.__name__} without a declared size",
             because="steps, noise and blocks are planned for a public number of people",
-            instead=f"dp.learning.{kind.__name__}(size=30_000), or rows: 30000 in the catalog",
+            instead=f"dp.learning.{kind.__name__}(size=30_000), or population=30_000 in dp.protect",
         )
     found: dict[str, Any] = {"features": features, "size": whole(size, "size")}
     if "neighbours" in given:
         found["neighbours"] = "replace_one" if facts.replace_one else "add_remove"
     if "classes" in params and params["classes"] is None:
-        found["classes"] = _classes(facts)
+        found["classes"] = catalog_classes(facts)
     if "target_bounds" in params:
-        found["target_bounds"] = _target_bounds(params["target_bounds"], facts)
+        found["target_bounds"] = catalog_target_bounds(params["target_bounds"], facts)
     complete = kind(**(params | found))
     learner = complete.learner(features, facts.rho, replace_one=facts.replace_one)
     return SessionTraining(complete, features, facts.target, found["size"], learner)
-
-
-def _features(
-    declared: Mapping[str, DeclaredFeature] | DeclaredFeature | None, facts: ModelFacts
-) -> dict[str, DeclaredFeature]:
-    """The features that the query names, or the estimator, or the catalog; each as the first of them declares it."""
-    if isinstance(declared, DeclaredFeature):
-        one = _own_feature(declared)
-        return {name: _readable(name, one, column) for name, column in facts.columns.items()}
-    given = {plain_value(name): _own_feature(each) for name, each in dict(declared or {}).items()}
-    names = list(given) if given and not facts.has_feature_list else list(facts.columns)
-    for name in names:
-        if name not in facts.columns:
-            raise ParameterError(
-                f"the feature {name!r} of the model",
-                because="the table has no such column beside the target and the privacy unit",
-                instead=f"features={{{next(iter(facts.columns), 'age')!r}: dp.learning.linear_bins(0, 100)}}",
-            )
-    found = {name: given.get(name) or _feature(name, facts.columns[name], facts) for name in names}
-    return {name: _readable(name, feature, facts.columns[name]) for name, feature in found.items()}
-
-
-def _readable(name: str, feature: DeclaredFeature, column: Column) -> DeclaredFeature:
-    """The feature, if cells of the declared type can be read so: bins of numbers, categories of names."""
-    if feature.is_ordered and column.type not in (*NUMERIC, ColumnType.BOOLEAN):
-        raise ParameterError(
-            f"bins of the column {name!r} of type {column.type}",
-            because="bins are declared for numbers",
-            instead=f'features={{{name!r}: dp.learning.categories(["A", "B"])}}',
-        )
-    if not feature.is_ordered and column.type not in (*NUMERIC, ColumnType.BOOLEAN, ColumnType.TEXT):
-        raise ParameterError(
-            f"categories of the column {name!r} of type {column.type}",
-            because="categories are declared for texts, whole numbers and truth values",
-            instead='features=["age", "sex"] in fit, which names other columns',
-        )
-    return feature
-
-
-def _own_feature(declared: object) -> DeclaredFeature:
-    """The same declaration, made anew from plain data: nothing else of the object that was given reads cells."""
-    if type(declared) is not DeclaredFeature:
-        raise ParameterError(
-            f"a feature of type {type(declared).__name__}",
-            because="bins and categories are declared, and read each cell alone",
-            instead='features={"age": dp.learning.linear_bins(17, 90)}',
-        )
-    data = DeclaredFeature.to_json(declared)
-    return feature_from_json({name: plain_value(value) for name, value in data.items()})
-
-
-def _feature(name: str, column: Column, facts: ModelFacts) -> DeclaredFeature:
-    """A column as the catalog declares it."""
-    found = _declared_feature(column)
-    if found is not None:
-        return found
-    others = [other for other, fact in facts.columns.items() if _declared_feature(fact) is not None]
-    fit = f"features={others} in fit, or " if others else ""
-    one = '["A", "B"]' if column.type is ColumnType.TEXT else "(0, 100)"
-    where = "keys" if column.type is ColumnType.TEXT else "bounds"
-    raise UnboundedError(
-        f"the feature {name!r}",
-        because=f"the catalog declares no {where} of it, and rows must not say them",
-        instead=f"{fit}{where}={{{name!r}: {one}}} in dp.protect",
-    )
-
-
-def _declared_feature(column: Column) -> DeclaredFeature | None:
-    """Declared bins come first; keys become categories, bounds 32 bins of equal width, truth values two categories."""
-    if column.bins is not None:
-        return _declared_bins(column.bins, column.bounds)
-    if column.keys is not None and column.type in (ColumnType.TEXT, ColumnType.INTEGER, ColumnType.BOOLEAN):
-        named = [key for key in column.keys if isinstance(key, str | int)]
-        return categories(named) if named else None
-    if column.bounds is not None and column.bounds[0] < column.bounds[1]:
-        return linear_bins(float(column.bounds[0]), float(column.bounds[1]))
-    return categories([False, True]) if column.type is ColumnType.BOOLEAN else None
-
-
-def _declared_bins(bins: FeatureBins, bounds: tuple[Fraction, Fraction] | None) -> DeclaredFeature:
-    if bins.edges is not None or bounds is None:
-        return edges([float(edge) for edge in bins.edges or ()])
-    low, high = (float(bound) for bound in bounds)
-    return linear_bins(low, high, bins.linear) if bins.linear else log_bins(low, high, bins.log or 1)
-
-
-def _classes(facts: ModelFacts) -> list[Any]:
-    column = facts.target_column
-    if column.keys is None and column.type is ColumnType.BOOLEAN:
-        return [False, True]
-    named = [key for key in column.keys or () if isinstance(key, str | int)]
-    if len(named) < 2:
-        raise ParameterError(
-            f"the target {facts.target!r} without declared classes",
-            because="classes are public, and rows must not say them",
-            instead=f'classes=["no", "yes"] in the model, or keys={{{facts.target!r}: ["no", "yes"]}} in dp.protect',
-        )
-    return named
-
-
-def _target_bounds(declared: Any, facts: ModelFacts) -> Any:
-    if facts.target_column.type not in (*NUMERIC, ColumnType.BOOLEAN):
-        raise ParameterError(
-            f"a regression of the target {facts.target!r} of type {facts.target_column.type}",
-            because="bounds are declared for numbers",
-            instead="dp.learning.LogisticRegression(size=30_000), which predicts classes",
-        )
-    bounds = facts.target_column.bounds
-    if declared is not None:
-        return declared
-    if bounds is None:
-        raise UnboundedError(
-            f"the target {facts.target!r}",
-            because="it has no bounds, so one person could move the model by any amount",
-            instead=f"target_bounds=(0, 100) in the model, or bounds={{{facts.target!r}: (0, 100)}} in dp.protect",
-        )
-    return [float(bounds[0]), float(bounds[1])]
 
 
 def _feature_text(feature: DeclaredFeature) -> str:

@@ -23,6 +23,8 @@ if find_spec("sklearn") is None:
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+_DECLARATION = 'features={"age": dp.learning.linear_bins(17, 90, 1_000)}'
+
 
 @public_class
 class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
@@ -48,6 +50,7 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
     """
 
     model_: ScaleModel
+    has_target = False
     _model_class = ScaleModel
 
     def __init__(
@@ -81,11 +84,12 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         return super().fit(X, y, groups)
 
     def _learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> ScaleLearner:
-        if not all(map(has_equal_bins, features.values())):
+        fit = [name for name, feature in features.items() if has_equal_bins(feature)]
+        if len(fit) < len(features):
             raise ParameterError(
                 "scaling of a column without bins of equal width",
                 because="means and deviations are of numbers between two bounds",
-                instead='features={"age": dp.learning.linear_bins(17, 90, 1_000)}',
+                instead=f"features={fit} in dp.table(...).fit" if fit else _DECLARATION,
             )
         return ScaleLearner(features, rho, replace_one)
 
@@ -148,7 +152,7 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         """No target: every row counts.
 
         Args:
-            target: Not used but for its length.
+            target: Not used but for its length: cells or rows.
 
         Returns:
             Zeros, and that every row counts.

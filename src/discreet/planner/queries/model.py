@@ -51,7 +51,7 @@ class ModelPlan(AnswerPlan):
 
     tag: str
     training: ModelTraining
-    target: str
+    target: str | None
     columns: Mapping[str, Term]
     unit_columns: tuple[str, ...]
     longest: Mapping[str, int]
@@ -109,7 +109,7 @@ def analyze_model(
     budget: Budget,
     *,
     model: TrainableModel,
-    target: str,
+    target: str | None,
     features: Sequence[str] | None,
     holdout: Fraction | None = None,
     epsilon: Number | None = None,
@@ -124,7 +124,7 @@ def analyze_model(
     facts = ModelFacts(
         target=target,
         columns=_candidates(scope, target, features),
-        target_column=_column(scope, target),
+        target_column=None if target is None else _column(scope, target),
         has_feature_list=features is not None,
         size=_size(scope),
         rho=spent.amount,
@@ -134,7 +134,8 @@ def analyze_model(
     training = _training(model, facts, None if holdout is None else holdout_of(holdout, scope.name))
     if training.rho > spent.amount:
         raise RuntimeError("a training of a larger cost than the one that was asked for")
-    read = {name: scope.term(logical.ColumnRef(name)) for name in (*training.features, target)}
+    names = training.features if target is None else (*training.features, target)
+    read = {name: scope.term(logical.ColumnRef(name)) for name in names}
     pushdown, units = _pushdown(scope, tuple(read.values()))
     texts = [name for name, term in read.items() if term.type is ColumnType.TEXT]
     longest = {name: longest_text(training.categories.get(name, ())) for name in texts}
@@ -179,7 +180,7 @@ def _row_bytes(read: Mapping[str, Term], units: Mapping[str, Read], longest: Map
     return sum(8 + longest.get(name, 0) for name in read) + len(units) * (8 + LONGEST_OWNER)
 
 
-def _candidates(scope: Bound, target: str, features: Sequence[str] | None) -> dict[str, Column]:
+def _candidates(scope: Bound, target: str | None, features: Sequence[str] | None) -> dict[str, Column]:
     """The columns that may be features: those that the query names, or all but the target and the unit."""
     unit = scope.table.unit.columns
     if features is None:

@@ -144,7 +144,9 @@ def _estimate_table(estimate: Estimate) -> ResultTable:
 def _model_card(model: ModelRelease) -> ResultTable:
     """The model card: what was trained, on what, and what it must not be taken for."""
     rows = [[rendering.cell(label), rendering.cell(text)] for label, text in model.card]
-    first = [["model", rendering.cell(model.name)], ["predicts", rendering.cell(model.target)]]
+    first = [["model", rendering.cell(model.name)]]
+    if model.target is not None:
+        first.append(["predicts", rendering.cell(model.target)])
     cost = [["privacy cost", rendering.cell(model.guarantee)]]
     return _table(["model card", "of this release"], [*first, *rows, *cost], 2, [], list(model.limits))
 

@@ -1,0 +1,172 @@
+"""What a training takes from the catalog: features, classes and bounds that the estimator does not declare itself."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from discreet.catalog.catalog import Column, ColumnType
+from discreet.catalog.columns import NUMERIC, FeatureBins
+from discreet.errors import ParameterError, UnboundedError
+from discreet.learning.core.features import (
+    DeclaredFeature,
+    categories,
+    edges,
+    feature_from_json,
+    linear_bins,
+    log_bins,
+)
+from discreet.learning.core.saved_state import plain_value
+from discreet.plan.models import ModelFacts
+
+_HAS_BINS = (*NUMERIC, ColumnType.BOOLEAN)
+_HAS_CATEGORIES = (*NUMERIC, ColumnType.BOOLEAN, ColumnType.TEXT)
+
+
+def catalog_features(
+    declared: Mapping[str, DeclaredFeature] | DeclaredFeature | None, facts: ModelFacts
+) -> dict[str, DeclaredFeature]:
+    """The features that the query names, or the estimator, or the catalog; each as the first of them declares it.
+
+    Raises:
+        ParameterError: If a feature is not a column of the table, or cells of its type are not read so.
+        UnboundedError: If columns have neither bounds nor keys; all of them are named.
+    """
+    if isinstance(declared, DeclaredFeature):
+        one = _own_feature(declared)
+        return {name: _readable(name, one, facts) for name in facts.columns}
+    given = {plain_value(name): _own_feature(each) for name, each in dict(declared or {}).items()}
+    names = list(given) if given and not facts.has_feature_list else list(facts.columns)
+    for name in names:
+        if name not in facts.columns:
+            raise ParameterError(
+                f"the feature {name!r} of the model",
+                because="the table has no such column beside the target and the privacy unit",
+                instead=_example(facts),
+            )
+    found = {name: given.get(name) or _declared_feature(facts.columns[name]) for name in names}
+    bare = [name for name, feature in found.items() if feature is None]
+    if bare:
+        raise _undeclared(bare, [name for name in names if name not in bare], facts)
+    return {name: _readable(name, feature, facts) for name, feature in found.items() if feature is not None}
+
+
+def catalog_classes(facts: ModelFacts) -> list[Any]:
+    """The keys of the target as classes.
+
+    Raises:
+        ParameterError: If there are not two.
+    """
+    column = _target_column(facts)
+    if column.keys is None and column.type is ColumnType.BOOLEAN:
+        return [False, True]
+    named = [key for key in column.keys or () if isinstance(key, str | int)]
+    if len(named) < 2:
+        raise ParameterError(
+            f"the target {facts.target!r} without declared classes",
+            because="classes are public, and rows must not say them",
+            instead=f'classes=["no", "yes"] in the model, or keys={{{facts.target!r}: ["no", "yes"]}} in dp.protect',
+        )
+    return named
+
+
+def catalog_target_bounds(declared: Any, facts: ModelFacts) -> Any:
+    """The bounds of the target, as the estimator declares them or else the catalog.
+
+    Raises:
+        ParameterError: If the target is not a number.
+        UnboundedError: If neither has bounds.
+    """
+    column = _target_column(facts)
+    if column.type not in _HAS_BINS:
+        raise ParameterError(
+            f"a regression of the target {facts.target!r} of type {column.type}",
+            because="bounds are declared for numbers",
+            instead="dp.learning.LogisticRegression(size=30_000), which predicts classes",
+        )
+    if declared is not None:
+        return declared
+    if column.bounds is None:
+        raise UnboundedError(
+            f"the target {facts.target!r}",
+            because="it has no bounds, so one person could move the model by any amount",
+            instead=f"target_bounds=(0, 100) in the model, or bounds={{{facts.target!r}: (0, 100)}} in dp.protect",
+        )
+    return [float(column.bounds[0]), float(column.bounds[1])]
+
+
+def _target_column(facts: ModelFacts) -> Column:
+    if facts.target_column is None:
+        raise RuntimeError("a model that predicts a column, without a target")
+    return facts.target_column
+
+
+def _readable(name: str, feature: DeclaredFeature, facts: ModelFacts) -> DeclaredFeature:
+    """The feature, if cells of the declared type can be read so: bins of numbers, categories of names."""
+    kind = facts.columns[name].type
+    if feature.is_ordered and kind not in _HAS_BINS:
+        raise ParameterError(
+            f"bins of the column {name!r} of type {kind}",
+            because="bins are declared for numbers",
+            instead=_example(facts, [name] if kind in _HAS_CATEGORIES else None),
+        )
+    if not feature.is_ordered and kind not in _HAS_CATEGORIES:
+        raise ParameterError(
+            f"categories of the column {name!r} of type {kind}",
+            because="categories are declared for texts, whole numbers and truth values",
+            instead=_example(facts),
+        )
+    return feature
+
+
+def _example(facts: ModelFacts, names: Sequence[str] | None = None) -> str:
+    """The declaration of a column that can be a feature, for the model."""
+    able = names or [name for name, column in facts.columns.items() if column.type in _HAS_CATEGORIES] or ["age"]
+    name = able[0]
+    is_number = name not in facts.columns or facts.columns[name].type in NUMERIC
+    bins = "dp.learning.linear_bins(0, 100)" if is_number else 'dp.learning.categories(["A", "B"])'
+    return f"features={{{name!r}: {bins}}} in the model"
+
+
+def _undeclared(bare: Sequence[str], others: Sequence[str], facts: ModelFacts) -> UnboundedError:
+    """The error for all columns that have neither bounds nor keys, with the declarations that are missing."""
+    kinds = {name: facts.columns[name].type for name in bare}
+    numbers = ", ".join(f"{name!r}: (0, 100)" for name, kind in kinds.items() if kind in NUMERIC)
+    texts = ", ".join(f'{name!r}: ["A", "B"]' for name, kind in kinds.items() if kind is ColumnType.TEXT)
+    listed = [f"bounds={{{numbers}}}"] * bool(numbers) + [f"keys={{{texts}}}"] * bool(texts)
+    advice = [f"features={list(others)} in fit"] * bool(others) + [f"{', '.join(listed)} in dp.protect"] * bool(listed)
+    return UnboundedError(
+        f"the feature{'s' if len(bare) > 1 else ''} {', '.join(map(repr, bare))}",
+        because="the catalog has neither bounds nor keys of them, and rows must not say them",
+        instead=", or ".join(advice) or "features=[...] in fit, of numbers and texts",
+    )
+
+
+def _own_feature(declared: object) -> DeclaredFeature:
+    """The same declaration, made anew from plain data: nothing else of the object that was given reads cells."""
+    if type(declared) is not DeclaredFeature:
+        raise ParameterError(
+            f"a feature of type {type(declared).__name__}",
+            because="bins and categories are declared, and read each cell alone",
+            instead='features={"age": dp.learning.linear_bins(17, 90)}',
+        )
+    data = DeclaredFeature.to_json(declared)
+    return feature_from_json({name: plain_value(value) for name, value in data.items()})
+
+
+def _declared_feature(column: Column) -> DeclaredFeature | None:
+    """Declared bins come first; keys become categories, bounds 32 bins of equal width, truth values two categories."""
+    if column.bins is not None:
+        return _declared_bins(column.bins, column.bounds)
+    if column.keys is not None and column.type in (ColumnType.TEXT, ColumnType.INTEGER, ColumnType.BOOLEAN):
+        named = [key for key in column.keys if isinstance(key, str | int)]
+        return categories(named) if named else None
+    if column.bounds is not None and column.bounds[0] < column.bounds[1]:
+        return linear_bins(float(column.bounds[0]), float(column.bounds[1]))
+    return categories([False, True]) if column.type is ColumnType.BOOLEAN else None
+
+
+def _declared_bins(bins: FeatureBins, bounds: tuple[Fraction, Fraction] | None) -> DeclaredFeature:
+    if bins.edges is not None or bounds is None:
+        return edges([float(edge) for edge in bins.edges or ()])
+    low, high = (float(bound) for bound in bounds)
+    return linear_bins(low, high, bins.linear) if bins.linear else log_bins(low, high, bins.log or 1)
