@@ -147,7 +147,7 @@ def test_a_share_that_is_none_is_refused_before_the_session_is_asked():
 def test_a_scaler_and_a_model_without_scores_are_refused_before_the_charge():
     with protected(dp.protect) as session:
         with pytest.raises(dp.Refusal, match="classifiers and regressors"):
-            session.release(T.fit(dp.learning.StandardScaler(), target="income", holdout=0.2), epsilon=1)
+            session.release(T.fit(dp.learning.StandardScaler(), features=["age"], holdout=0.2), epsilon=1)
         assert float(session.remaining()) == 4
 
 

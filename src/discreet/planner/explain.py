@@ -56,6 +56,7 @@ def explanation(
         slice="" if private.slice is None else private.slice.statement(private.unit),
         expected=None if sizes is None else expected_errors(private, sizes, confidence),
         found=private.key_selection,
+        details=private.details,
         alternatives=(*_same_cost(private, confidence), *_pure_epsilon(private, pure, budget, confidence)),
     )
 

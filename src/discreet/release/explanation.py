@@ -49,6 +49,7 @@ class Explanation:
             order of the budget, divided by the order; 1e-18 of delta.
         slice: The rows that the budget is for, where it is for a time slice.
         found: How unknown keys are found.
+        details: Further public facts, such as the features and the declared size of a model.
         alternatives: Other noise with its margins of error, at the same cost or with the share of the budget it takes.
         expected: Expected relative errors by group, where sizes were given.
 
@@ -79,6 +80,8 @@ class Explanation:
     """Which rows of which table the privacy budget is for, where it is for some of them only."""
     found: str = ""
     """How keys are found that are not known."""
+    details: tuple[tuple[str, str], ...] = ()
+    """Further public facts with their labels, such as the features and the declared size of a model."""
     alternatives: tuple[str, ...] = ()
     """Other noise for the same integers: its margins, and its cost where that is another."""
     expected: ExpectedErrors | None = None
@@ -95,6 +98,7 @@ class Explanation:
             *([("slice", self.slice)] if self.slice else []),
             ("keeps", self.caps),
             *((output.name, str(output)) for output in self.outputs),
+            *self.details,
             ("groups", self.found or (f"{self.groups:,}" if self.groups > 1 else "none, one answer")),
             ("reads", ", ".join(self.columns_read) or "no column"),
             ("noise", self.mechanism),

@@ -62,3 +62,25 @@ def test_moments_that_were_released_scale_their_columns():
     scaled = scaler.transform(HOURS)
     assert abs(scaled.mean()) < 0.01
     assert abs(scaled.std() - 1) < 0.01
+
+
+def test_a_session_fits_a_scaler_without_a_target():
+    budget = dp.Budget(epsilon=2, delta=1e-9)
+    bounds = {"hours_per_week": (0, 100), "income": (0, 200_000)}
+    rows = PEOPLE.select(["person_id", *bounds])
+    facts = {"name": "people", "privacy_unit": "person_id", "max_rows": 1, "population": 20_000, "bounds": bounds}
+    with dp.testing.protect(rows, budget=budget, **facts) as session:
+        query = dp.table("people").fit(dp.learning.StandardScaler())
+        assert "income" in str(session.explain(query, epsilon=1))
+        scaler = session.release(query, epsilon=1)
+    assert list(scaler.features_) == list(bounds)
+    assert abs(scaler.transform(rows.select(list(bounds))).mean(axis=0)).max() < 0.2
+    assert scaler.release.target is None
+    assert "StandardScaler of" not in str(scaler.release)
+
+
+def test_a_scaler_with_a_target_and_a_model_without_one_are_refused():
+    with pytest.raises(dp.errors.ParameterError, match=r"predicts nothing\n.*StandardScaler\(\)"):
+        dp.table("people").fit(dp.learning.StandardScaler(), target="income")
+    with pytest.raises(dp.errors.ParameterError, match=r"LogisticRegression without a target\n.*\n.*target="):
+        dp.table("people").fit(dp.learning.LogisticRegression())

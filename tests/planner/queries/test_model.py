@@ -203,3 +203,9 @@ def test_a_pure_budget_is_refused():
             features=None,
             epsilon=1,
         )
+
+
+def test_an_explanation_has_the_lines_of_the_model_card():
+    labels = [label for label, _ in planned(CountEstimator(size=7)).details]
+    assert labels[:4] == ["features", "declared size", "parameters", "training"]
+    assert ("declared size", "7 people") in planned(CountEstimator(size=7)).details

@@ -85,6 +85,11 @@ class ModelPlan(AnswerPlan):
         """The mechanism, in words."""
         return "discrete Gaussian noise on clipped sums of people"
 
+    @property
+    def details(self) -> tuple[tuple[str, str], ...]:
+        """What is trained: the lines of the model card, without the model itself."""
+        return tuple((label, text) for label, text in self.training.words if label != "model")
+
     def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """The model; how well it predicts is not public in advance, and is measured where people are held out."""
         figures = self.training.planned_figures(confidence)

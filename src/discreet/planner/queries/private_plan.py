@@ -112,6 +112,11 @@ class AnswerPlan(PrivatePlan):
         return ""
 
     @property
+    def details(self) -> tuple[tuple[str, str], ...]:
+        """Further public facts for its explanation, with their labels."""
+        return ()
+
+    @property
     def clamps_values(self) -> bool:
         """Whether values outside public bounds count as the nearest bound."""
         return any(isinstance(measure, SumSteps) for measure in self.pushdown.measures)
