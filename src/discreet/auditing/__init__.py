@@ -11,7 +11,7 @@ The layers, from the surest to the widest; each returns findings, and one report
     1  audit_plan, audit_function   exact answers on adversarial neighbours, against the stated sensitivity
     2  check_masses, compare_masses exact probabilities of discrete mechanisms, against the claim
     3  audit                        any callable, sampled: value, bits, NaN, length, keys, errors, run time
-    4  one_run                      canaries, for whole pipelines that run once
+    4  one_run, audit_model         canaries, for whole pipelines that run once
     5  compare_calls                everything that can be seen beside the numbers
 
 A finding says what was found, never that something is private: an audit can refute a claim and cannot prove one. An
@@ -30,6 +30,7 @@ from discreet.auditing.claims import Claim, claim
 from discreet.auditing.contracts.contract import check_mechanism, check_session, require
 from discreet.auditing.exact.masses import check_masses, compare_masses
 from discreet.auditing.finding import Finding, Verdict
+from discreet.auditing.models import audit_model
 from discreet.auditing.report import Report
 from discreet.auditing.self_audit.suite import audit_everything, run_controls
 from discreet.auditing.sensitivity.audit import audit_function, audit_plan
@@ -45,6 +46,7 @@ __all__ = [
     "audit",
     "audit_everything",
     "audit_function",
+    "audit_model",
     "audit_plan",
     "check_masses",
     "check_mechanism",

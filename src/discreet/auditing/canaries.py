@@ -44,6 +44,7 @@ from discreet.auditing.arguments import checked_alarm, checked_claim
 from discreet.auditing.claims import ApproximateDP, Claim
 from discreet.auditing.finding import Finding, Verdict
 from discreet.errors import ParameterError, short_traceback
+from discreet.exact.numbers import whole
 from discreet.release.release import Release
 
 Canary = TypeVar("Canary")
@@ -203,6 +204,7 @@ class SessionCanaries:
     rows: pa.Table
     canaries: tuple[TableCanary, ...]
     group: str
+    rows_each: int = 1
 
     @property
     def keys(self) -> list[Any]:
@@ -211,7 +213,7 @@ class SessionCanaries:
 
     def table_with(self, included: Iterable[TableCanary]) -> pa.Table:
         """The table with the rows of some canaries at its end."""
-        places = pa.array([canary.place for canary in included], pa.int64())
+        places = np.array([canary.place for canary in included], dtype=np.int64).repeat(self.rows_each)
         return pa.concat_tables([self.table, self.rows.take(places)])
 
     def score(self, release: Release, canary: TableCanary) -> float:
@@ -224,9 +226,15 @@ class SessionCanaries:
 
 @short_traceback
 def session_canaries(
-    table: pa.Table, count: int, *, privacy_unit: str, group: str, values: Mapping[str, Any] | None = None
+    table: pa.Table,
+    count: int,
+    *,
+    privacy_unit: str,
+    group: str,
+    values: Mapping[str, Any] | None = None,
+    rows_each: int = 1,
 ) -> SessionCanaries:
-    """Canaries for a table that a session will protect: one row each, with an unused id and an unused key.
+    """Canaries for a table that a session will protect: each has an unused id and an unused key.
 
     A pipeline protects `table_with(included)`, declares `keys` and releases a count by `group`.
 
@@ -236,6 +244,7 @@ def session_canaries(
         privacy_unit: Column of the privacy unit.
         group: Column of the key.
         values: Values of other columns of the canaries. Default: missing.
+        rows_each: Number of equal rows of each canary. Default 1.
 
     Returns:
         The canaries, with `table_with`, `keys` and `score` for `one_run`.
@@ -260,7 +269,8 @@ def session_canaries(
     cells = {privacy_unit: units, group: keys, **filled}
     rows = {field.name: pa.array(cells.get(field.name, [None] * count), field.type) for field in table.schema}
     planted = (TableCanary(unit, key, place) for place, (unit, key) in enumerate(zip(units, keys, strict=True)))
-    return SessionCanaries(table, pa.table(rows, schema=table.schema), tuple(planted), group)
+    each = whole(rows_each, "rows_each", least=1)
+    return SessionCanaries(table, pa.table(rows, schema=table.schema), tuple(planted), group, each)
 
 
 def _unseen(column: pa.ChunkedArray, count: int, what: str) -> list[Any]:
