@@ -1,14 +1,17 @@
 """Ridge regression from sufficient statistics on DuckDB beside the same products summed as plain integers, in one run.
 
-    scripts/bench learning_ridge [--rows 100000000] [--features 10] [--rounds 3]
+    scripts/bench learning_ridge [--rows 100000000] [--features 10] [--rounds 3] [--kinds integers reals]
+        [--units row person] [--place folder]
 
 Rows are in Parquet: whole numbers from -1,024 to 1,024, or reals from -1 to 1. Ours is a whole release, the charge and
 the noise with it, and the regression made from it; each round has a session of its own, so nothing is prepared. The
 bare statement sums the same products of the same columns as integers; of reals it rounds them to steps first, without
-clamping and without a rule for missing values. The last line is the same release where people have up to 10 rows each.
+clamping and without a rule for missing values. With people, who have up to 10 rows each, it sums them by person first.
+The peak of memory is that of this process over all rounds so far. Files that are in `--place` already are read again.
 """
 
 import argparse
+import resource
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -34,14 +37,18 @@ def write(path: Path, rows: int, names: list[str], kind: str) -> None:
     connection.close()
 
 
-def bare(path: Path, names: list[str], kind: str) -> list[tuple[int, ...]]:
-    """The same sums as plain integers."""
+def bare(path: Path, names: list[str], kind: str, unit: str) -> list[tuple[int, ...]]:
+    """The same sums as plain integers; with people, sums of the sums of each person."""
     steps = "{0}" if kind == "integers" else "CAST(floor({0} * 1024 + 0.5) AS INTEGER)"
     columns = ", ".join(f"{steps.format(name)} AS {name}" for name in names)
     products = [f"sum({one} * {other})" for i, one in enumerate(names) for other in names[i:]]
     measures = ", ".join(["count(*)", *(f"sum({name})" for name in names), *products])
     connection = duckdb.connect(config={"threads": THREADS})
-    found = connection.execute(f"SELECT {measures} FROM (SELECT {columns} FROM '{path}')").fetchall()
+    sums = f"SELECT {measures} FROM (SELECT person, {columns} FROM '{path}')"
+    if unit == "person":
+        by_person = f"SELECT person, {sums.removeprefix('SELECT ')} GROUP BY person"
+        sums = f"SELECT sum(COLUMNS(* EXCLUDE person)) FROM ({by_person})"
+    found = connection.execute(sums).fetchall()
     connection.close()
     return found
 
@@ -82,27 +89,37 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000_000)
     parser.add_argument("--features", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--kinds", nargs="+", default=["integers", "reals"])
+    parser.add_argument("--units", nargs="+", default=["row", "person"])
+    parser.add_argument("--place", type=Path)
     given = parser.parse_args()
     names = [*(f"x{i}" for i in range(given.features)), "y"]
     print(f"{given.rows:,} rows, {given.features} features, {len(names) * (len(names) + 1) // 2} products")
     with tempfile.TemporaryDirectory() as place:
         home = Path(place)
-        for kind in ("integers", "reals"):
-            path = home / f"{kind}.parquet"
-            write(path, given.rows, names, kind)
-            plain = partial(bare, path, names, kind)
-            for unit in ("row", "person"):
-                releases = Releases(path, home, names, kind, unit)
-                sessions = [releases.opened() for _ in range(given.rounds)]
-                calls = {"bare": plain, "ours": lambda r=releases, s=sessions: r.regression(s.pop())}
-                found = interleaved(calls, given.rounds)
-                ours, other = found["ours"], found["bare"]
-                print(
-                    f"{kind:9} unit {unit:7} bare {other.wall:7.2f} s wall {other.cpu:7.2f} s CPU   ours "
-                    f"{ours.wall:7.2f} s wall {ours.cpu:7.2f} s CPU   ratio {ours.wall / other.wall:5.2f} wall "
-                    f"{ours.cpu / other.cpu:5.2f} CPU"
-                )
-            path.unlink()
+        for kind in given.kinds:
+            path = (given.place or home) / f"{kind}-{given.rows}-{given.features}.parquet"
+            if not path.exists():
+                write(path, given.rows, names, kind)
+            for unit in given.units:
+                _compare(path, home, names, kind, unit, given.rounds)
+            if given.place is None:
+                path.unlink()
+
+
+def _compare(path: Path, home: Path, names: list[str], kind: str, unit: str, rounds: int) -> None:
+    releases = Releases(path, home, names, kind, unit)
+    sessions = [releases.opened() for _ in range(rounds)]
+    calls = {"bare": partial(bare, path, names, kind, unit), "ours": lambda: releases.regression(sessions.pop())}
+    found = interleaved(calls, rounds)
+    ours, other = found["ours"], found["bare"]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(
+        f"{kind:9} unit {unit:7} bare {other.wall:7.2f} s wall {other.cpu:7.2f} s CPU   ours "
+        f"{ours.wall:7.2f} s wall {ours.cpu:7.2f} s CPU   ratio {ours.wall / other.wall:5.2f} wall "
+        f"{ours.cpu / other.cpu:5.2f} CPU   peak {peak:5.2f} GB",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

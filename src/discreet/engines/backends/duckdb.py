@@ -17,6 +17,7 @@ import duckdb
 import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
+from discreet.engines.backends.duckdb_parquet import DirectParquet
 from discreet.engines.progress import Stage
 from discreet.engines.sources.arrow_types import LosslessRead, transport_type
 from discreet.engines.sources.source import Source
@@ -27,7 +28,7 @@ from discreet.engines.sql.blocks import BATCH
 from discreet.engines.sql.contribution_bounding import TableRelation
 from discreet.engines.sql.dialect import Dialect, StorageType, finite
 from discreet.engines.sql.interrupts import Outcome, cancellable
-from discreet.engines.sql_engine import PreparedQuery, RegisteredSource, SQLEngine
+from discreet.engines.sql_engine import PreparedQuery, RegisteredSource
 from discreet.errors import SourceError
 
 # The parallel reader of DuckDB 2.0 loses rows of valid files whose cells hold line breaks and quotes, and in strict
@@ -130,7 +131,7 @@ _STORED = {
 }
 
 
-class DuckDB(SQLEngine):
+class DuckDB(DirectParquet):
     """One locked-down, in-process database over the registered sources."""
 
     dialect: ClassVar[Dialect] = DIALECT

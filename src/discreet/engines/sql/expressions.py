@@ -219,14 +219,15 @@ def steps(node: SumSteps, dialect: Dialect) -> str:
     """A value in steps of its grid, rounded half up and clamped as a whole number."""
     value = term(node.operand, dialect)
     is_whole = node.operand.type is ColumnType.INTEGER and node.grid == 1
-    rounded = value if is_whole else _round_to_grid(value, node.grid, dialect)
+    rounded = value if is_whole else round_to_grid(value, node.grid, dialect)
     kept = value if is_whole else dialect.bigint.format(rounded)
     low, high = node.low, node.high
     whole = f"CASE WHEN {rounded} < {low} THEN {low} WHEN {rounded} > {high} THEN {high} ELSE {kept} END"
     return whole if node.missing is None else f"coalesce({whole}, {node.missing})"
 
 
-def _round_to_grid(value: str, grid: Fraction, dialect: Dialect) -> str:
+def round_to_grid(value: str, grid: Fraction, dialect: Dialect) -> str:
+    """A value in steps of a grid, rounded half up to a whole number that is still a real."""
     per_step = 1 / Fraction(grid)
     if not 1 / casts.LARGEST_REAL < per_step < casts.LARGEST_REAL:
         raise UnsupportedError(
