@@ -151,7 +151,11 @@ def test_a_scaler_and_a_model_without_scores_are_refused_before_the_charge():
         assert float(session.remaining()) == 4
 
 
-def _state(engine, place, request, unit, size=900_000):
+def query_of(size=900_000):
+    return T.fit(dp.learning.NaiveBayes(size=size), target="income", features=["age", "sex"], holdout=0.3)
+
+
+def state_on(engine, place, request, query, **unit):
     catalog = {
         "columns": {
             "id": {"type": "text"},
@@ -159,6 +163,7 @@ def _state(engine, place, request, unit, size=900_000):
             "sex": {"type": "text", "keys": ["F", "M"]},
             "income": {"type": "text", "keys": ["no", "yes"]},
         },
+        "privacy_unit": "id",
         "max_rows": 5,
         "sampling": "portable",
         "population": 10**6,
@@ -170,20 +175,20 @@ def _state(engine, place, request, unit, size=900_000):
     incomes = [*(["no", "yes", None, "maybe"][i % 4] for i in range(300)), "no", "no", "yes", "yes", "no", "yes"]
     rows = pa.table({"id": ids, "age": ages, "sex": sexes, "income": incomes})
     source = opened.brought(engine, rows, place, request)
-    query = T.fit(dp.learning.NaiveBayes(size=size), target="income", features=["age", "sex"], holdout=0.3)
     with dp.testing.Session(dp.Catalog(tables={"adult": catalog}), sources={"adult": source}) as session:
         return session.release(query, epsilon=1).release.state
 
 
 @pytest.mark.parametrize("engine", opened.ENGINES[1:])
 def test_parts_and_sums_are_the_same_integers_on_every_engine(engine, request, tmp_path):
-    here = _state("duckdb", tmp_path, request, {"privacy_unit": "id"})
+    here = state_on("duckdb", tmp_path, request, query_of())
     assert sum(here["evaluation"]["noisy"]) > 0
-    assert _state(engine, tmp_path, request, {"privacy_unit": "id"}) == here
+    assert state_on(engine, tmp_path, request, query_of()) == here
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
 def test_rows_that_are_people_are_in_the_same_parts_on_every_engine(engine, request, tmp_path):
-    here = _state("duckdb", tmp_path, request, {"privacy_unit": dp.ROW, "max_rows": 1}, 300)
+    words = {"query": query_of(300), "privacy_unit": dp.ROW, "max_rows": 1}
+    here = state_on("duckdb", tmp_path, request, **words)
     assert sum(here["evaluation"]["noisy"]) > 0
-    assert _state(engine, tmp_path, request, {"privacy_unit": dp.ROW, "max_rows": 1}, 300) == here
+    assert state_on(engine, tmp_path, request, **words) == here

@@ -76,6 +76,16 @@ class Holdout:
     key: bytes
 
 
+@dataclass(frozen=True)
+class SearchOptions:
+    """A search among candidates: arguments that each changes, the figure to compare by, and the law of runs."""
+
+    candidates: tuple[Mapping[str, Any], ...]
+    metric: str | None
+    runs: int | None
+    eta: Fraction
+
+
 class PlannedFigure(NamedTuple):
     """A figure of a model before it is trained: its margin of error, None where that depends on rows."""
 
@@ -106,7 +116,7 @@ class ModelTraining(Protocol):
 
     @property
     def rho(self) -> Fraction:
-        """The zero-concentrated cost of the event."""
+        """The zero-concentrated cost of the event; of a search, its cost at the orders of the budget."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -207,6 +217,15 @@ def held_out_training(model: TrainableModel, facts: ModelFacts, holdout: Holdout
     """
     planner: Any = import_module("discreet.learning.evaluation.held_out")
     training: ModelTraining = planner.held_out_training(model, facts, holdout)
+    return training
+
+
+def search_training(
+    model: TrainableModel, facts: ModelFacts, holdout: Holdout, search: SearchOptions, orders: tuple[Fraction, ...]
+) -> ModelTraining:
+    """The search among candidates of an estimator, whose cost is bounded at these orders; found by its name, too."""
+    planner: Any = import_module("discreet.learning.evaluation.search_training")
+    training: ModelTraining = planner.search_training(model, facts, holdout, search, orders)
     return training
 
 

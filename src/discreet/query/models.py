@@ -4,14 +4,15 @@ adult = dp.table("adult")
 fitted = session.release(adult.fit(model, target="income"), epsilon=1)
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from discreet.errors import ParameterError, public_class, short_traceback
-from discreet.exact.numbers import Number, positive, shown
+from discreet.exact.numbers import Number, positive, rational, shown
 from discreet.plan import logical
-from discreet.plan.models import TrainableModel, estimator_tag, has_target
+from discreet.plan.models import SearchOptions, TrainableModel, estimator_tag, has_target
 
 
 @public_class
@@ -25,6 +26,7 @@ class ModelQuery:
         target: Name of the column that is predicted; None for a scaler.
         features: Names of the columns that it is predicted from; None for those that the model or the catalog declares.
         holdout: Share of people that the model is scored on, and not fitted to; None for a model without scores.
+        search: Candidates of which the best is released; None for one model.
 
     Example:
         >>> import discreet as dp
@@ -38,6 +40,7 @@ class ModelQuery:
     target: str | None
     features: tuple[str, ...] | None = None
     holdout: Fraction | None = None
+    search: SearchOptions | None = None
 
 
 @public_class
@@ -86,6 +89,49 @@ class ModelQueries:
         share = None if holdout is None else _share(holdout)
         return ModelQuery(self._relation, model, _name(target, model), names, share)
 
+    @short_traceback
+    def search(
+        self,
+        model: TrainableModel,
+        candidates: Iterable[Mapping[str, Any]],
+        *,
+        target: str,
+        features: Sequence[str] | None = None,
+        holdout: Number = Fraction(1, 5),
+        metric: str | None = None,
+        runs: int | None = None,
+        eta: Number = 0,
+    ) -> ModelQuery:
+        """Choose among candidates by a random number of private fits and noisy scores; one charge pays for all.
+
+        The released model is the one of the best noisy score. That score is biased upwards. Each fit has less of the
+        cost than one fit of the same epsilon: with candidates that differ little, `fit` is often better.
+
+        Args:
+            model: A classifier or regressor of `dp.learning` itself. Its own epsilon, rho, budget and neighbours play
+                no part.
+            candidates: Arguments that a candidate changes, a dictionary for each.
+            target: Name of the column that is predicted.
+            features: Names of the columns that it is predicted from. Default: as for `fit`.
+            holdout: Share of people to hold out. Default 0.2.
+            metric: Figure to choose by: "auc", "accuracy" or "mean_squared_error". Default: "auc" for classifiers.
+            runs: Mean number of runs. Default: the number of candidates, at least 2.
+            eta: Shape of the number of runs, above -1. A smaller one costs less and spreads the number more. Default 0.
+
+        Returns:
+            A query for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If an argument is of another kind, or the model of a class that is not of `dp.learning`.
+
+        Example:
+            >>> import discreet as dp
+            >>> model = dp.learning.GradientBoostingClassifier(size=30_000)
+            >>> query = dp.table("adult").search(model, [{"leaves": 4}, {"leaves": 8}], target="income")
+        """
+        query = ModelQueries.fit(self, model, target=target, features=features, holdout=holdout)
+        return replace(query, search=SearchOptions(_candidates(candidates), metric, runs, rational(eta, "eta")))
+
 
 def _name(target: object, model: TrainableModel) -> str | None:
     name = type(model).__name__
@@ -108,6 +154,17 @@ def _name(target: object, model: TrainableModel) -> str | None:
             f"target of type {type(target).__name__}", because="a column is named by text", instead='target="income"'
         )
     return target
+
+
+def _candidates(candidates: object) -> tuple[dict[str, Any], ...]:
+    found = list(candidates) if isinstance(candidates, Iterable) and not isinstance(candidates, str | Mapping) else []
+    if not found or not all(isinstance(each, Mapping) for each in found):
+        raise ParameterError(
+            "candidates that are not dictionaries of arguments",
+            because="a candidate changes arguments of the model",
+            instead='candidates=[{"rounds": 20}, {"rounds": 40}]',
+        )
+    return tuple(dict(each) for each in found)
 
 
 def _share(holdout: Number) -> Fraction:

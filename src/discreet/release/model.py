@@ -19,6 +19,7 @@ _LIMITS = (
     "how well it predicts is not stated here: fit(model, target=..., holdout=0.2) scores it on other people",
 )
 _SCORES = "intervals are for the noise on the people held out, and do not cover the choice of people"
+_BEST = "; they are the highest of several noisy scores, so they are biased upwards"
 _DEEPEST = 12
 
 
@@ -54,7 +55,9 @@ class ModelRelease(Result):
     @property
     def limits(self) -> tuple[str, ...]:
         """What the model must not be taken for."""
-        return (*_LIMITS[:-1], _SCORES) if "evaluation" in self.state else _LIMITS
+        if "evaluation" not in self.state:
+            return _LIMITS
+        return (*_LIMITS[:-1], _SCORES + (_BEST if "search" in self.state else ""))
 
     @short_traceback
     def save(self, path: str | Path) -> None:

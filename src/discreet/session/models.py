@@ -62,7 +62,7 @@ class Models(QuestionKind[ModelPlan]):
         asked, price = request.question, request.price
         cost: dict[str, Any] = {"epsilon": price.epsilon, "rho": price.rho, "share": price.share}
         words: dict[str, Any] = {"model": asked.model, "target": asked.target, "features": asked.features}
-        words["holdout"] = asked.holdout
+        words |= {"holdout": asked.holdout, "search": asked.search}
         return analyze_model(asked.source, catalog, budget, **words, **cost)
 
     def identity(self, request: Request, plan: ModelPlan, catalog: Catalog, budget: Budget) -> Question:

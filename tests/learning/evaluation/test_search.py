@@ -169,8 +169,9 @@ def test_the_mean_number_of_runs_is_the_one_asked_for(eta):
 
 def test_a_run_has_a_smaller_part_of_the_cost_the_more_runs_there_are():
     budget = dp.Budget(epsilon=1, delta=1e-5)
+    orders = (budget.order,)
     shares = [
-        float(run_rho(budget, Fraction(1), budget.rho(1), Fraction(0), gamma_of(Fraction(0), runs)) / budget.rho(1))
+        float(run_rho(orders, budget.rho(1), Fraction(0), gamma_of(Fraction(0), runs)) / budget.rho(1))
         for runs in (2, 20)
     ]
     assert 0.1 < shares[1] < shares[0] < 1

@@ -27,6 +27,7 @@ from discreet.learning.evaluation.evaluate import SCORE_SHARE, Evaluation, figur
 from discreet.learning.evaluation.figures import normal_quantile, table_from_json
 from discreet.learning.evaluation.holdout import KeyedSplit, is_below, parallel_event
 from discreet.learning.evaluation.scores import UNIT
+from discreet.learning.evaluation.search import ModelSearch
 from discreet.learning.evaluation.trial import Scoring, require_scores
 from discreet.plan.models import Holdout, ModelFacts, PersonIds, PlannedFigure
 from discreet.plan.wording import Lines
@@ -246,7 +247,11 @@ def held_out_training(estimator: Any, facts: ModelFacts, holdout: Holdout) -> He
 def attach_evaluation(model: Any, state: Mapping[str, Any]) -> Any:
     """The model with the evaluation that its plain data has."""
     table = table_from_json(state["evaluation"])
-    model.evaluation = Evaluation(figures_of(table), table, model, model.event_, model.guarantee_)
+    figures, cost = figures_of(table), (model.event_, model.guarantee_)
+    if "search" in state:
+        model.evaluation = ModelSearch(model, dict(state["search"]["parameters"]), figures, table, *cost)
+    else:
+        model.evaluation = Evaluation(figures, table, model, *cost)
     return model
 
 

@@ -189,10 +189,10 @@ def search(
     """
     how, share = trial.scoring(bins, rows, largest_error, confidence), trial.share_of(holdout, "holdout")
     shared = trial.prepare(model, budget, epsilon)
-    choices = _checked_candidates(candidates, shared)
-    figure, cells = _metric(metric, shared), trial.open_rows(shared, X, y, groups)
-    spent, number = trial.spending_of(shared), _runs(runs, len(choices))
-    selection = _selection(shared, spent, number, rational(eta, "eta"))
+    choices = checked_candidates(candidates, shared)
+    figure, cells = figure_to_choose_by(metric, shared), trial.open_rows(shared, X, y, groups)
+    spent, number = trial.spending_of(shared), mean_number_of_runs(runs, len(choices))
+    selection = selection_of(orders_of(shared, spent), spent.amount, number, rational(eta, "eta"))
     plans = _plans(model, choices, shared, cells, how, selection.rho)
     guarantee = str(Guarantee(spent.epsilon, spent.delta, trial.unit_of_rows(shared, cells), "this search"))
     event = selection.mechanism.event()
@@ -200,7 +200,9 @@ def search(
 
     def work() -> _Run:
         parts = _read(plans, cells, share)
-        return selection.mechanism.release(lambda: _run(plans, parts), lambda run: _quality(run.table, figure))
+        return selection.mechanism.release(
+            lambda: _run(plans, parts), lambda run: quality(run.table, figures_of(run.table), figure)
+        )
 
     best = trial.guard(shared, work)
     plan = plans[best.candidate]
@@ -208,40 +210,51 @@ def search(
     return ModelSearch(adopted, choices[best.candidate], figures_of(best.table), best.table, event, guarantee)
 
 
-class _Selection(NamedTuple):
+class SearchMechanism(NamedTuple):
     """The mechanism of a search, and the rho of one run."""
 
     mechanism: RepeatedSelection
     rho: Fraction
 
 
-def _selection(shared: PrivateEstimator, spent: Spending, runs: int, eta: Fraction) -> _Selection:
-    """The search whose cost is at most that of its epsilon, with the largest rho of a run."""
+def selection_of(orders: tuple[Fraction, ...], amount: Fraction, runs: int, eta: Fraction) -> SearchMechanism:
+    """The search whose cost at these orders is at most the amount, with the largest rho of a run.
+
+    Raises:
+        BudgetError: If no search of so many runs has this cost.
+    """
     gamma = gamma_of(eta, runs)
-    account = shared.budget
-    budget = account.budget if isinstance(account, BudgetAccount) else Budget(epsilon=spent.epsilon, delta=spent.delta)
-    rho = run_rho(budget, spent.epsilon, spent.amount, eta, gamma)
+    rho = run_rho(orders, amount, eta, gamma)
     if not rho:
         raise BudgetError(
-            f"a search of {runs:,} runs with epsilon {shown(spent.epsilon)}",
+            f"a search of {runs:,} runs with rho {shown(amount)}",
             because="the number of runs alone costs more than that",
             instead=f"runs={max(2, runs // 2)}, or a larger epsilon",
         )
-    return _Selection(RepeatedSelection(run=events.ConcentratedEvent(rho), gamma=gamma, eta=eta), rho)
+    return SearchMechanism(RepeatedSelection(run=events.ConcentratedEvent(rho), gamma=gamma, eta=eta), rho)
+
+
+def orders_of(shared: PrivateEstimator, spent: Spending) -> tuple[Fraction, ...]:
+    """The order of the budget, which the filter counts at, and those at which the stated epsilon is converted."""
+    account = shared.budget
+    budget = account.budget if isinstance(account, BudgetAccount) else Budget(epsilon=spent.epsilon, delta=spent.delta)
+    delta = budget.conversion_delta
+    orders = (budget.order, conversion_order(spent.epsilon, delta), epsilon_order(spent.amount, delta))
+    return tuple(dict.fromkeys(order for order in orders if order is not None))
+
+
+def cost_of(event: events.Event, orders: tuple[Fraction, ...]) -> Fraction:
+    """The largest divergence of an event at some orders, over the order; its rho where there are none."""
+    return max((divergence_over_order(event, order) for order in orders), default=total(event).rho)
 
 
 @lru_cache(maxsize=256)
-def run_rho(budget: Budget, epsilon: Fraction, amount: Fraction, eta: Fraction, gamma: Fraction) -> Fraction:
-    """The largest rho of a run, up to rounding, whose search costs at most `amount`; 0 where none does.
-
-    It holds at the order of the budget, which the filter counts, and at those at which the guarantee is converted.
-    """
-    delta = budget.conversion_delta
-    orders = {budget.order, conversion_order(epsilon, delta), epsilon_order(amount, delta)} - {None}
+def run_rho(orders: tuple[Fraction, ...], amount: Fraction, eta: Fraction, gamma: Fraction) -> Fraction:
+    """The largest rho of a run, up to rounding, whose search costs at most `amount` at these orders; 0 if none does."""
 
     def fits(rho: Fraction) -> bool:
         event = events.RepeatedSelectionEvent(events.ConcentratedEvent(rho), eta=eta, gamma=gamma)
-        return all(divergence_over_order(event, order) <= amount for order in orders if order is not None)
+        return cost_of(event, orders) <= amount
 
     low, high = 0, int(amount * _RHO_UNITS)
     for _ in range(_STEPS):
@@ -280,14 +293,24 @@ def _plans(
     for choice in choices:
         estimator = trial.prepare(model, shared.budget, None, **choice)
         plan = trial.trial(estimator, cells, how, rhos)
-        if total(parallel_event(plan.fit_event, plan.score_event, replace_one=replace_one)).rho > rho:
-            raise ParameterError(
-                f"a search with {type(estimator).__name__}",
-                because="its fit has no rho, by which runs are charged",
-                instead="dp.learning.evaluate(model, X, y)",
-            )
+        event = parallel_event(plan.fit_event, plan.score_event, replace_one=replace_one)
+        require_cost(event, rho, type(estimator).__name__)
         plans.append(plan)
     return plans
+
+
+def require_cost(event: events.Event, rho: Fraction, name: str) -> None:
+    """Refuse a fit and score that cost more than a run may.
+
+    Raises:
+        ParameterError: If they do.
+    """
+    if total(event).rho > rho:
+        raise ParameterError(
+            f"a search with {name}",
+            because="its fit has no rho, by which runs are charged",
+            instead="dp.learning.evaluate(model, X, y)",
+        )
 
 
 def _read(plans: list[trial.Trial], cells: trial.OpenRows, share: Fraction) -> list[_Parts]:
@@ -311,13 +334,20 @@ def _run(plans: list[trial.Trial], parts: list[_Parts]) -> _Run:
     return _Run(candidate, model, plans[candidate].score(model, parts[candidate].test))
 
 
-def _quality(table: ScoreTable | ErrorTable, metric: str) -> float:
+def quality(table: ScoreTable | ErrorTable, figures: dict[str, Figure], metric: str) -> float:
     """What a run is chosen by: higher is better."""
-    value = figures_of(table)[metric].value
+    value = figures[metric].value
     return -value if isinstance(table, ErrorTable) else value
 
 
-def _checked_candidates(candidates: object, shared: PrivateEstimator) -> list[dict[str, Any]]:
+def checked_candidates(
+    candidates: object, shared: PrivateEstimator, all_share: tuple[str, ...] = FIXED
+) -> list[dict[str, Any]]:
+    """The candidates, if each changes arguments that need not be the same for all.
+
+    Raises:
+        ParameterError: If they are not, or one has an argument that the model does not have.
+    """
     found = list(candidates) if isinstance(candidates, Iterable) and not isinstance(candidates, str | Mapping) else []
     if not found or not all(isinstance(each, Mapping) for each in found):
         raise ParameterError(
@@ -325,7 +355,7 @@ def _checked_candidates(candidates: object, shared: PrivateEstimator) -> list[di
             because="a candidate changes arguments of the model",
             instead='candidates=[{"rounds": 20}, {"rounds": 40}]',
         )
-    fixed = sorted({name for each in found for name in each if name in FIXED})
+    fixed = sorted({name for each in found for name in each if name in all_share})
     if fixed:
         raise ParameterError(
             f"candidates with another {fixed[0]}",
@@ -342,14 +372,24 @@ def _checked_candidates(candidates: object, shared: PrivateEstimator) -> list[di
     return [dict(each) for each in found]
 
 
-def _runs(runs: int | None, candidates: int) -> int:
+def mean_number_of_runs(runs: int | None, candidates: int) -> int:
+    """The mean number of runs; by default that of the candidates.
+
+    Raises:
+        ParameterError: If it is outside its range.
+    """
     number = max(2, candidates) if runs is None else whole(runs, "runs", least=2)
     if number > MOST_RUNS:
         raise ParameterError(f"runs={number}", because=f"a search has up to {MOST_RUNS:,} runs", instead="runs=20")
     return number
 
 
-def _metric(metric: str | None, estimator: PrivateEstimator) -> str:
+def figure_to_choose_by(metric: str | None, estimator: PrivateEstimator) -> str:
+    """The figure that runs are compared by.
+
+    Raises:
+        ParameterError: If noisy tables of this model do not give it.
+    """
     known = ("auc", "accuracy") if isinstance(estimator, PrivateClassifier) else ("mean_squared_error",)
     if metric is None:
         return known[0]

@@ -21,15 +21,18 @@ from discreet.plan.models import (
     Holdout,
     ModelFacts,
     ModelTraining,
+    SearchOptions,
     TrainableModel,
     estimator_tag,
     held_out_training,
     holdout_of,
     longest_text,
     number_of_blocks,
+    search_training,
 )
 from discreet.plan.physical import CountRows, Keys, Pushdown, Read, Term
 from discreet.planner.budget import allocation
+from discreet.planner.budget.allocation import Spending
 from discreet.planner.queries.private_plan import AnswerPlan, HiddenMargin
 from discreet.planner.resolve.binding import Bound, bind
 from discreet.planner.resolve.lowering import lower_query
@@ -40,6 +43,8 @@ from discreet.release.result import DEFAULT_CONFIDENCE
 UNIT = "discreet_unit_{}"
 _PRIVATE = "depends on the rows, which are private"
 _SCORED = "fit(model, target=..., holdout=0.2)"
+_REASON = "a model is trained on sums, and the rhos of their noise add"
+_REASON_OF_SEARCH = "the best of a random number of runs is charged at the orders of the budget and of its epsilon"
 _TABLE_NOISE = "discrete Gaussian noise on a table of scores"
 LONGEST_OWNER = 192
 """Bytes of the digest of a long name of a unit."""
@@ -117,6 +122,7 @@ def analyze_model(
     target: str | None,
     features: Sequence[str] | None,
     holdout: Fraction | None = None,
+    search: SearchOptions | None = None,
     epsilon: Number | None = None,
     rho: Number | None = None,
     share: Fraction = Fraction(1),
@@ -125,7 +131,7 @@ def analyze_model(
     scope = bind(source, catalog)
     unit = scope.table.unit
     spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism="gaussian", share=share)
-    spent = replace(spent, reason="a model is trained on sums, and the rhos of their noise add")
+    spent = replace(spent, reason=_REASON if search is None else _REASON_OF_SEARCH)
     facts = ModelFacts(
         target=target,
         columns=_candidates(scope, target, features),
@@ -136,7 +142,7 @@ def analyze_model(
         replace_one=unit.neighbours is Neighbours.REPLACE_ONE,
     )
     tag = estimator_tag(model)
-    training = _training(model, facts, None if holdout is None else holdout_of(holdout, scope.name))
+    training = _training(model, facts, None if holdout is None else holdout_of(holdout, scope.name), search, spent)
     if training.rho > spent.amount:
         raise RuntimeError("a training of a larger cost than the one that was asked for")
     names = training.features if target is None else (*training.features, target)
@@ -160,9 +166,18 @@ def analyze_model(
     )
 
 
-def _training(model: TrainableModel, facts: ModelFacts, holdout: Holdout | None) -> ModelTraining:
-    """The training, by the methods of the class of the model."""
-    return type(model).training(model, facts) if holdout is None else held_out_training(model, facts, holdout)
+def _training(
+    model: TrainableModel, facts: ModelFacts, holdout: Holdout | None, search: SearchOptions | None, spent: Spending
+) -> ModelTraining:
+    """The training, by the methods of the class of the model; a search costs the amount at the orders of the spending.
+
+    Where a rho was asked for there are none, and the search has that rho at every order.
+    """
+    if holdout is None:
+        return type(model).training(model, facts)
+    if search is None:
+        return held_out_training(model, facts, holdout)
+    return search_training(model, facts, holdout, search, spent.orders)
 
 
 def _pushdown(scope: Bound, terms: tuple[Term, ...]) -> tuple[Pushdown, dict[str, Read]]:

@@ -1,0 +1,102 @@
+"""A search in a session: its cost is bounded where it is stated, candidates read the same codes, the best is kept."""
+
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet import events
+from discreet.accounting.prices import total
+from discreet.accounting.renyi import divergence_over_order
+from discreet.catalog.catalog import Column
+from discreet.engines.sql.model_rows import encode_block
+from discreet.learning.evaluation.search import ModelSearch
+from discreet.learning.evaluation.search_training import search_training
+from discreet.plan.models import ModelFacts, SearchOptions, holdout_of
+
+AGE, INCOME = Column(type="integer", bounds=(0, 90)), Column(type="text", keys=["no", "yes"])
+ORDERS = (Fraction(12), Fraction(30))
+RHO = Fraction(1, 50)
+CANDIDATES = ({"smoothing": 10**6}, {"smoothing": 1})
+HOLDOUT = holdout_of(Fraction(1, 5), "adult")
+
+
+def training(candidates=CANDIDATES, orders=ORDERS, model=None, metric=None, runs=None, **changes):
+    known = {"target": "income", "columns": {"age": AGE}, "target_column": INCOME, "has_feature_list": False}
+    facts = ModelFacts(**known | {"size": 100, "rho": RHO, "replace_one": False} | changes)
+    search = SearchOptions(candidates, metric, runs, Fraction(0))
+    return search_training(model or dp.learning.NaiveBayes(), facts, HOLDOUT, search, orders)
+
+
+def people(plan, number=400):
+    ages = [i % 90 for i in range(number)]
+    columns = {"unit": [f"p{i}" for i in range(number)], "age": pa.array(ages, pa.int64())}
+    table = pa.table(columns | {"income": ["yes" if age > 40 else "no" for age in ages]})
+    return plan.people([encode_block(plan, ("unit",), {}, table)])
+
+
+@pytest.mark.guarantee("learning.evaluation.search")
+@pytest.mark.parametrize("replace_one", [False, True])
+def test_the_cost_of_a_search_is_bounded_at_the_orders_of_its_epsilon(replace_one):
+    plan = training(replace_one=replace_one)
+    assert isinstance(plan.event, events.RepeatedSelectionEvent)
+    assert RHO * 9 / 10 < plan.rho == max(divergence_over_order(plan.event, order) for order in ORDERS) <= RHO
+    for trial in plan.trials:
+        assert total(trial.event).rho <= plan.event.event.rho
+
+
+@pytest.mark.guarantee("learning.evaluation.search")
+def test_a_search_that_was_asked_for_by_rho_has_it_at_every_order():
+    plan = training(orders=())
+    assert plan.rho == total(plan.event).rho <= RHO
+    assert all(divergence_over_order(plan.event, Fraction(order)) <= RHO for order in (2, 5, 40, 500))
+
+
+def test_without_noise_every_candidate_has_one_run_and_the_best_is_restored():
+    plan = training()
+    state = plan.train(people(plan), is_private=False)
+    fitted = plan.restore(state, "the guarantee")
+    assert state["search"] in [{"candidate": i, "parameters": CANDIDATES[i]} for i in range(2)]
+    assert fitted.smoothing == state["search"]["parameters"]["smoothing"]
+    assert isinstance(fitted.evaluation, ModelSearch)
+    assert fitted.evaluation.parameters == state["search"]["parameters"]
+    assert fitted.evaluation.figures["auc"].value > 0.9
+    assert fitted.event_ == plan.event
+    card = dict(plan.card(state))
+    assert card["chosen"] == str(state["search"]["parameters"])
+    assert "2 on average, by auc" in card["search"]
+    assert "95% interval" in card["auc"]
+
+
+def test_the_score_decides_which_candidate_is_released(monkeypatch):
+    plan = training(metric="accuracy")
+    monkeypatch.setattr(type(plan), "_quality", lambda _, run: -run.candidate)
+    assert plan.train(people(plan), is_private=False)["search"]["candidate"] == 0
+    monkeypatch.setattr(type(plan), "_quality", lambda _, run: run.candidate)
+    assert plan.train(people(plan), is_private=False)["search"]["candidate"] == 1
+
+
+def test_a_regression_is_chosen_by_its_error():
+    income = Column(type="integer", bounds=(0, 10))
+    plan = training([{"alpha": 1}, {"alpha": 9}], model=dp.learning.Ridge(), target_column=income)
+    assert plan.metric == "mean_squared_error"
+    assert "mean_squared_error" in dict(plan.words)["search"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"candidates": ({"features": {}}, {})}, "features"),
+        ({"candidates": ({"size": 3}, {})}, "size"),
+        ({"candidates": ({"epsilon": 3}, {})}, "epsilon"),
+        ({"candidates": ({"depth": 3}, {})}, "depth"),
+        ({"metric": "f1"}, "metric"),
+        ({"runs": 1}, "runs"),
+        ({"model": dp.learning.StandardScaler()}, "classifiers and regressors"),
+        ({"rho": Fraction(1, 10**13)}, "number of runs"),
+    ],
+)
+def test_searches_that_cannot_be_made_are_refused(changes, match):
+    with pytest.raises(dp.Refusal, match=match):
+        training(**changes)
