@@ -54,6 +54,9 @@ class ModelFacts:
         size: Public approximate number of people, or None.
         rho: Privacy cost of the training.
         replace_one: Whether neighbours differ by one person who is replaced.
+        orders: The orders at which the cost of the training is at most rho; none where rho holds at every order.
+        delta: The delta of the guarantee.
+        allow_float_gradients: Whether the owner allows gradients in floats.
     """
 
     target: str | None
@@ -63,6 +66,9 @@ class ModelFacts:
     size: int | None
     rho: Fraction
     replace_one: bool
+    orders: tuple[Fraction, ...] = ()
+    delta: Fraction = Fraction(0)
+    allow_float_gradients: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,15 @@ class ModelTraining(Protocol):
 
     @property
     def rho(self) -> Fraction:
-        """The zero-concentrated cost of the event; of a search, its cost at the orders of the budget."""
+        """The zero-concentrated cost of the event; of samples and searches, at the orders of the budget."""
+
+    @property
+    def caveat(self) -> str:
+        """What the guarantee does not cover of this model, as sentences; empty where it covers all."""
+
+    @property
+    def has_sums_in_cluster(self) -> bool:
+        """Whether sums of people suffice, which a cluster may add; else codes of rows come to this process."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:

@@ -86,6 +86,7 @@ class Models(QuestionKind[ModelPlan]):
         short = replace(blocks.split, longest=tuple(longest.items()), owners=plan.unit_columns)
         blocks = replace(blocks, split=short)
         is_large = plan.training.size > PEOPLE_IN_A_BLOCK and isinstance(engine, ClusterEngine)
+        is_large = is_large and plan.training.has_sums_in_cluster
         with ExitStack() as end:
             yield TrainingRows(blocks, spelled, end, is_large and engine.has_modules(plan.training.modules))
 

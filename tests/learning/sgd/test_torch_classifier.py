@@ -1,6 +1,7 @@
 """Networks as an estimator: float gradients are allowed by name, fits are charged before rows, files hold weights."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -39,11 +40,6 @@ def test_float_gradients_must_be_allowed():
     assert model.budget.charges == 0
 
 
-def test_a_session_does_not_train_networks():
-    with pytest.raises(UnsupportedError, match="session"):
-        estimator().training(None)
-
-
 def test_neighbours_that_replace_a_person_are_refused_before_a_charge():
     pytest.importorskip("opacus", reason="networks need discreet[torch]")
     model = estimator(neighbours="replace_one")
@@ -59,6 +55,7 @@ def test_a_fit_is_one_event_and_its_guarantee_names_floats(tmp_path):
     assert model.budget.charges == 1
     assert model.event_.count == 60
     assert "floats in gradients" in model.guarantee_.lower()
+    assert re.search(r"Epsilon 4\.\d+ at the same delta by the privacy loss distribution", model.guarantee_)
     assert np.mean(model.predict(table) == labels) > 0.8
     model.save(tmp_path / "model.json")
     loaded = dp.learning.load(tmp_path / "model.json")
@@ -73,7 +70,7 @@ def test_a_module_begins_with_its_own_weights_and_is_not_changed():
     torch = pytest.importorskip("torch", reason="networks need discreet[torch]")
     module = torch.nn.Sequential(torch.nn.Linear(14, 2))
     before = module[0].weight.detach().clone()
-    model = estimator(module=module, steps=2, rows_at_once=1, rate=0.002)
+    model = estimator(module=module, steps=2, rows_at_once=1, sampling_rate=0.002)
     model.fit(*rows(200))
     assert (module[0].weight == before).all()
     assert "computed alone" in model.guarantee_

@@ -90,6 +90,16 @@ class SessionTraining:
         return self.learner.schedule.rho
 
     @property
+    def caveat(self) -> str:
+        """Nothing: the guarantee covers sums of integers and their noise."""
+        return ""
+
+    @property
+    def has_sums_in_cluster(self) -> bool:
+        """Sums of people suffice."""
+        return True
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """What the estimator was asked for, with what the catalog declares."""
         params = self.estimator.get_params(deep=False)
@@ -200,6 +210,13 @@ def training_of(estimator: Any, facts: ModelFacts) -> SessionTraining:
         UnboundedError: If a feature has neither bounds nor keys.
         ParameterError: If the size or the classes are not declared.
     """
+    complete, features = complete_estimator(estimator, facts)
+    learner = complete.learner(features, facts.rho, replace_one=facts.replace_one)
+    return SessionTraining(complete, features, facts.target, complete.get_params(deep=False)["size"], learner)
+
+
+def complete_estimator(estimator: Any, facts: ModelFacts) -> tuple[UntrainedEstimator, dict[str, DeclaredFeature]]:
+    """An estimator made anew from plain values, with what the catalog declares, and its features."""
     kind = type(estimator)
     given = kind.get_params(estimator, deep=False)
     features = catalog_features(given.get("features"), facts)
@@ -218,9 +235,7 @@ def training_of(estimator: Any, facts: ModelFacts) -> SessionTraining:
         found["classes"] = catalog_classes(facts)
     if "target_bounds" in params:
         found["target_bounds"] = catalog_target_bounds(params["target_bounds"], facts)
-    complete = kind(**(params | found))
-    learner = complete.learner(features, facts.rho, replace_one=facts.replace_one)
-    return SessionTraining(complete, features, facts.target, found["size"], learner)
+    return kind(**(params | found)), features
 
 
 def _feature_text(feature: DeclaredFeature) -> str:

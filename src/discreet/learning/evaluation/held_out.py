@@ -127,6 +127,16 @@ class HeldOutTraining:
         return total(self.event).rho
 
     @property
+    def caveat(self) -> str:
+        """Nothing: the guarantee covers sums of integers and their noise."""
+        return ""
+
+    @property
+    def has_sums_in_cluster(self) -> bool:
+        """Sums of people suffice."""
+        return True
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """Those of the training, with those of the hold-out and the score."""
         how = self.scoring

@@ -110,6 +110,16 @@ class SearchTraining:
         return cost_of(self.event, self.orders)
 
     @property
+    def caveat(self) -> str:
+        """Nothing: the guarantee covers sums of integers and their noise."""
+        return ""
+
+    @property
+    def has_sums_in_cluster(self) -> bool:
+        """Sums of people suffice."""
+        return True
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """Those of every trial, and those of the search."""
         law = {"runs": self.runs, "eta": self.selection.mechanism.eta}

@@ -1,4 +1,9 @@
-"""Training of a network as a learner: public facts, one schedule, and descent on noisy sums over samples of people."""
+"""Training of a network as a learner: public facts, one schedule, and descent on noisy sums over samples of people.
+
+The contract of learners is kept in part. The schedule is made from public facts alone, and holds the whole event. But
+`train` is refused: it is given sums over all people, and a network asks for sums over samples, of gradients that depend
+on the weights. `train_on_samples` does it, in the process that has the rows.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -75,10 +75,14 @@ class SampledSchedule(Schedule):
     noise: Gaussian
 
     @property
+    def step_event(self) -> events.SampledGaussianEvent:
+        """The event of one step: made of the rate that is drawn and of the noise that is drawn."""
+        return events.SampledGaussianEvent(self.rate, Fraction(self.noise.sigma) ** 2, self.noise.squared_sensitivity)
+
+    @property
     def event(self) -> events.Event:
-        """The event of a whole training: made of the rate that is drawn and of the noise that is drawn."""
-        variance, squared = Fraction(self.noise.sigma) ** 2, self.noise.squared_sensitivity
-        return events.RepeatedEvent(events.SampledGaussianEvent(self.rate, variance, squared), self.steps)
+        """The event of a whole training."""
+        return events.RepeatedEvent(self.step_event, self.steps)
 
     @property
     def rho(self) -> Fraction:
@@ -137,9 +141,9 @@ def _refuse(rate: Fraction, steps: int, length: int, *, replace_one: bool) -> No
         )
     if not 0 < rate <= 1 or rate.denominator > 1 << 62:
         raise ParameterError(
-            "a rate outside 0 to 1",
+            "a sampling rate outside 0 to 1",
             because="the rate is the probability that a person is in a batch",
-            instead="rate=0.02",
+            instead="sampling_rate=0.02",
         )
     if not 1 <= steps <= MOST_STEPS:
         raise ParameterError(

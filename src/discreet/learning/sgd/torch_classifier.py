@@ -1,22 +1,35 @@
-"""Networks of torch, trained by differentially private stochastic gradient descent, as an estimator of scikit-learn."""
+"""Networks of torch, trained by differentially private stochastic gradient descent, as an estimator of scikit-learn.
+
+How it differs from other estimators, whose learners are given noisy sums over all people:
+
+- A step is a sum over a Poisson sample of people, so its privacy is that of a sampled Gaussian event. It is charged at
+  the order of the budget, and reported by its privacy loss distribution as well.
+- Gradients are floats of torch and Opacus. Steps, sums, clipping and noise are integers, as everywhere.
+- Training needs gradients of rows, so `Learner.train`, which has sums alone, is not offered: `train_on_samples` is.
+- Weights begin at random, from the public generator of torch, or are those of a public module.
+"""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from discreet import events
-from discreet.errors import ParameterError, UnsupportedError, public_class
+from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number, positive, whole
 from discreet.learning.classifier import PrivateClassifier
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.learner import Learner, PublicModel
+from discreet.learning.core.question import complete_estimator
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.training import ExactSums
 from discreet.learning.estimator import Features
 from discreet.learning.sgd.learner import NetworkLearner, default_rate, default_steps
 from discreet.learning.sgd.model import NetworkModel
+from discreet.learning.sgd.reported_epsilon import reported_text
 from discreet.learning.sgd.sampled_sums import ExactSampledSums, SampledSums, sampled_schedule
+from discreet.learning.sgd.session_training import NetworkTraining, require_session_facts
+from discreet.plan.models import ModelFacts
 
 if TYPE_CHECKING:
     from discreet.learning.sgd.network import Network
@@ -46,12 +59,13 @@ class TorchClassifier(PrivateClassifier):
         budget: Account that fits are charged to; clones share it.
         epsilon: Epsilon of one fit. Default: the whole epsilon of the account's budget.
         neighbours: "add_remove"; people who are replaced are refused.
-        rate: Probability that a person is in a batch. Default: from the size.
+        sampling_rate: Probability that a person is in a batch. Default: from the size.
         steps: Number of batches. Default: 20 for each person on average.
         clip: L2 norm to which the gradient of a person is clipped.
         learning_rate: Size of a step.
         rows_at_once: Rows whose gradients are computed together. With 1, none depends on other rows; it is slower.
-        allow_float_gradients: Whether gradients may be floats, which the guarantee then names.
+        allow_float_gradients: Whether gradients may be floats, which the guarantee then names. In a session the
+            catalog of the owner says so, and this argument plays no part.
 
     Example:
         >>> import discreet as dp
@@ -81,7 +95,7 @@ class TorchClassifier(PrivateClassifier):
         budget: BudgetAccount | None = None,
         epsilon: Number | None = None,
         neighbours: str = "add_remove",
-        rate: Number | None = None,
+        sampling_rate: Number | None = None,
         steps: int | None = None,
         clip: float = 1.0,
         learning_rate: float = 0.01,
@@ -96,7 +110,7 @@ class TorchClassifier(PrivateClassifier):
         self.budget = budget
         self.epsilon = epsilon
         self.neighbours = neighbours
-        self.rate = rate
+        self.sampling_rate = sampling_rate
         self.steps = steps
         self.clip = clip
         self.learning_rate = learning_rate
@@ -125,8 +139,14 @@ class TorchClassifier(PrivateClassifier):
                 because="gradients are floats, and their last bits are not covered by the proof",
                 instead="allow_float_gradients=True, or dp.learning.LogisticRegression, which is exact",
             )
+        return self._learner_at(features, rho, self._spending().orders, replace_one=replace_one)
+
+    def _learner_at(
+        self, features: dict[str, DeclaredFeature], rho: Fraction, orders: Sequence[Fraction], *, replace_one: bool
+    ) -> NetworkLearner:
+        """The algorithm at a cost that holds at the orders of a budget."""
         size, classes = self.declared_size(), len(self.declared_classes())
-        rate = default_rate(size) if self.rate is None else positive(self.rate, "rate")
+        rate = default_rate(size) if self.sampling_rate is None else positive(self.sampling_rate, "sampling_rate")
         network = self._network([feature.slots for feature in features.values()], classes)
         plan = sampled_schedule(
             rate=rate,
@@ -134,7 +154,7 @@ class TorchClassifier(PrivateClassifier):
             size=size,
             length=network.length,
             rho=rho,
-            orders=self._spending().orders,
+            orders=orders,
             replace_one=replace_one,
         )
         norm, speed = float(positive(self.clip, "clip")), float(positive(self.learning_rate, "learning_rate"))
@@ -173,24 +193,55 @@ class TorchClassifier(PrivateClassifier):
         Returns:
             The estimator.
         """
-        floats = ALONE if self.rows_at_once == 1 else IN_BATCHES
-        stated = guarantee if floats in guarantee else f"{guarantee}. {floats}"
+        stated = guarantee if self._floats in guarantee else f"{guarantee}. {self._floats}"
         return super().adopt(model, features, event, stated)
 
-    def training(self, facts: Any) -> NoReturn:  # noqa: ARG002 - refused for all facts
-        """Refused: a session does not train networks.
+    @property
+    def _floats(self) -> str:
+        return ALONE if self.rows_at_once == 1 else IN_BATCHES
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:  # noqa: N803 - the name of scikit-learn
+        """Train a private network; its whole cost is charged before a cell is read.
+
+        The guarantee also states the smaller epsilon that the training has by its privacy loss distribution.
 
         Args:
-            facts: Public facts of the session.
+            X: Table of rows: pandas, Polars, Arrow, numpy or lists.
+            y: Target of each row.
+            groups: Person of each row. Default: each row is a person.
+
+        Returns:
+            The estimator.
 
         Raises:
-            UnsupportedError: Always.
+            BudgetError: If the cost does not fit the account.
+            ParameterError: If something needed is not declared, or does not fit.
+            Failure: If reading or training failed after the charge.
         """
-        raise UnsupportedError(
-            "a network in a session",
-            because="a catalog cannot allow floats in gradients yet",
-            instead="dp.learning.LogisticRegression() or dp.learning.GradientBoostingClassifier()",
-        )
+        super().fit(X, y, groups)
+        if self._is_private:
+            self.guarantee_ = f"{self.guarantee_} {reported_text(self.event_, self._spending().delta)}".rstrip()
+        return self
+
+    def training(self, facts: ModelFacts) -> NetworkTraining:
+        """The training in a session whose owner allows floats in gradients.
+
+        Args:
+            facts: What the catalog declares and allows, and the privacy cost.
+
+        Returns:
+            The training.
+
+        Raises:
+            ParameterError: If it is not allowed, or something needed is not declared.
+            UnsupportedError: If the estimator has a module of its own.
+        """
+        require_session_facts(facts, self.module)
+        known, features = complete_estimator(self, facts)
+        own = TorchClassifier(**known.get_params(deep=False) | {"allow_float_gradients": True})
+        learner = own._learner_at(features, facts.rho, facts.orders, replace_one=facts.replace_one)
+        words = (own, features, facts.target, own.declared_size(), learner)
+        return NetworkTraining(*words, facts.orders, facts.delta, own._floats)
 
     def _train(self, learner: Learner, blocks: Sequence[EncodedRows]) -> PublicModel:
         if not isinstance(learner, NetworkLearner):

@@ -77,6 +77,11 @@ class ModelPlan(AnswerPlan):
         """What a training does, for the accountants."""
         return self.training.event
 
+    def guarantee(self, span: str, version: int, *, rest: str = "") -> str:
+        """What the model reveals, in words, with what the proof does not cover."""
+        stated = super().guarantee(span, version, rest=rest)
+        return f"{stated}. {self.training.caveat}" if self.training.caveat else stated
+
     def randomize(self, people: Any) -> dict[str, Any]:
         """The model, trained on noisy sums of people."""
         return self.training.train(people, is_private=True)
@@ -140,6 +145,9 @@ def analyze_model(
         size=_size(scope),
         rho=spent.amount,
         replace_one=unit.neighbours is Neighbours.REPLACE_ONE,
+        orders=tuple(spent.orders),
+        delta=spent.delta,
+        allow_float_gradients=scope.table.allow_float_gradients,
     )
     tag = estimator_tag(model)
     training = _training(model, facts, None if holdout is None else holdout_of(holdout, scope.name), search, spent)
