@@ -18,9 +18,9 @@ import discreet as dp
 from discreet.auditing.claims import Claim
 from discreet.auditing.finding import Finding
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "learning"))
 
-from learning import audit_cases as cases
+import audit_cases as cases
 
 ALARM = 0.05
 Run = Callable[[Claim], Finding]

@@ -119,16 +119,16 @@ def fit_rows(audit: Audit, epsilon: float) -> Fit:
     return fit
 
 
-def fit_in_a_session(audit: Audit, epsilon: float) -> Fit:
+def fit_in_a_session(audit: Audit, epsilon: float, protect: Callable[..., Any] = dp.protect) -> Fit:
     """The same estimator as a query, released by a session."""
 
     def fit(rows: pa.Table, keys: list[str]) -> Any:
         words = {"privacy_unit": "id", "keys": {"slot": ["other", *keys], "label": list(audit.labels or ())}}
+        words |= {"ledger": ":memory:"} if protect is dp.protect else {}
         budget = dp.Budget(epsilon=epsilon, delta=DELTA, reason="an audit")
         query = dp.table("people").fit(getattr(dp.learning, audit.kind)(**audit.own), target="label")
-        with dp.protect(
-            rows, name="people", budget=budget, ledger=":memory:", population=OTHERS + len(keys) // 2, **words
-        ) as session:
+        population = OTHERS + len(keys) // 2
+        with protect(rows, name="people", budget=budget, population=population, **words) as session:
             return session.release(query, epsilon=epsilon)
 
     return fit

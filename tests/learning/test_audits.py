@@ -124,13 +124,20 @@ def test_people_with_many_rows_are_protected_and_clipping_of_rows_is_caught(audi
     assert cases.run(audit, cases.fit_rows(audit, 1), cases.stated(1), **words).is_broken
 
 
-@pytest.mark.statistical(false_alarm=5e-5)
-def test_a_fit_in_a_session_reveals_at_most_its_epsilon(samples):
-    """Two bounds, for people with one row and with three."""
-    many = samples(400)
-    for rows_each in (1, 3):
-        fit = cases.fit_in_a_session(LOGISTIC, 1)
-        assert_within(cases.run(LOGISTIC, fit, cases.stated(1), alarm=ALARM, canaries=many, rows_each=rows_each), 1)
+@pytest.mark.parametrize(
+    ("audit", "rows_each"), [(LOGISTIC, 1), (LOGISTIC, 3), (BAYES, 1), (cases.AUDITS[0], 3)], ids=str
+)
+@pytest.mark.statistical(false_alarm=2e-5)
+def test_a_fit_in_a_session_reveals_at_most_its_epsilon(audit, rows_each, samples):
+    fit = cases.fit_in_a_session(audit, 1)
+    words = {"alarm": ALARM, "canaries": samples(400), "rows_each": rows_each}
+    assert_within(cases.run(audit, fit, cases.stated(1), **words), 1)
+
+
+def test_a_fit_in_a_session_for_tests_is_caught():
+    """Exact: without noise, counts of one and of none differ."""
+    fit = cases.fit_in_a_session(BAYES, 1, dp.testing.protect)
+    assert_caught(cases.run(BAYES, fit, cases.stated(1), alarm=ALARM, canaries=400))
 
 
 # Scalers and moments
