@@ -3,7 +3,9 @@
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.learning.boosting.shapes import MOST_PANELS, shape_plot
+from discreet.learning.boosting.model import AdditiveModel
+from discreet.learning.boosting.shapes import LONGEST_LABEL, MOST_PANELS, shape_plot
+from discreet.learning.core.features import categories
 from learning.boosting.boosting_cases import FEATURES, model_of
 
 pytest.importorskip("matplotlib")
@@ -24,6 +26,22 @@ def test_bins_are_a_line_with_a_mark_for_missing_values_and_categories_are_bars(
     assert len(missing.get_ydata()) == 1
     assert [label.get_text() for label in colour.get_xticklabels()] == FEATURES["colour"].labels()
     assert len(colour.patches) == FEATURES["colour"].slots
+
+
+@pytest.mark.parametrize("count", [12, 13, 50])
+def test_every_category_has_its_name(count):
+    names = [f"category {number}" for number in range(count)]
+    features = {"kind": categories(names)}
+    model = AdditiveModel.empty(features, (), model_of().objective)
+    (axes,) = shape_plot(model, ["kind"]).axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["missing", *names]
+
+
+def test_a_long_name_is_cut_and_the_panel_has_room_for_it():
+    features = {"kind": categories([f"{'a long name ' * 5}{number}" for number in range(20)])}
+    figure = shape_plot(AdditiveModel.empty(features, (), model_of().objective), ["kind"])
+    assert max(len(label.get_text()) for label in figure.axes[0].get_xticklabels()) == LONGEST_LABEL
+    assert figure.get_figheight() > 2.5
 
 
 def test_a_model_that_is_not_additive_is_refused():

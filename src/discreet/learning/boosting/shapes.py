@@ -7,6 +7,7 @@ import numpy as np
 
 from discreet.errors import ParameterError, short_traceback
 from discreet.learning.boosting.model import AdditiveModel
+from discreet.learning.core.features import DeclaredFeature
 from discreet.plots import BLUE, INK, canvas
 
 if TYPE_CHECKING:
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_PANELS = 6
-MOST_LABELS = 12
+MOST_BIN_LABELS = 12
+MOST_CATEGORY_LABELS = 80
+UPRIGHT_FROM = 12
+LONGEST_LABEL = 24
 
 
 @short_traceback
@@ -29,7 +33,7 @@ def shape_plot(model: AdditiveModel, features: Sequence[str] | None = None, *, o
         output: Number of the class; 0 for two classes or a number. Default 0.
 
     Returns:
-        The figure: bins as steps, categories as bars.
+        The figure: bins as steps, categories as bars, each with its name (of more than 80, every second or less).
 
     Raises:
         ParameterError: If the model is not additive, or has no such feature or output.
@@ -55,7 +59,8 @@ def shape_plot(model: AdditiveModel, features: Sequence[str] | None = None, *, o
     ranked = [name for name in model.importance() if name in model.features]
     names = ranked[:MOST_PANELS] if features is None else list(features)
     tables = [model.shape(name, output=output) for name in names]
-    with canvas(6.4, 1.9 * len(names), None, panels=len(names)) as (figure, panels):
+    height = max((_height(model.features[name]) for name in names), default=1.9)
+    with canvas(6.4, height * len(names), None, panels=len(names)) as (figure, panels):
         for name, table, axes in zip(names, tables, panels, strict=True):
             _panel(axes, table[name].to_pylist(), table["contribution"].to_pylist(), model.features[name].is_ordered)
             axes.set_title(name, loc="left")
@@ -73,5 +78,21 @@ def _panel(axes: "Axes", labels: list[str], values: list[float], is_ordered: boo
     else:
         axes.bar(places, values, color=BLUE, edgecolor=INK, width=0.7)
     axes.axhline(0, color=INK, linewidth=0.6)
-    shown = places[:: max(1, -(-len(places) // MOST_LABELS))]
-    axes.set_xticks(shown, [labels[place] for place in shown], rotation=30, ha="right")
+    shown = places[:: max(1, -(-len(places) // (MOST_BIN_LABELS if is_ordered else MOST_CATEGORY_LABELS)))]
+    texts = [_short(labels[place]) for place in shown]
+    if is_ordered or len(places) <= UPRIGHT_FROM:
+        axes.set_xticks(shown, texts, rotation=30, ha="right")
+    else:
+        axes.set_xticks(shown, texts, rotation=90, fontsize=max(4.0, min(8.0, 300 / len(shown))))
+        axes.set_xlim(-0.6, len(places) - 0.4)
+
+
+def _height(feature: DeclaredFeature) -> float:
+    """Inches of a panel: names that stand upright need room below the bars."""
+    if feature.is_ordered or feature.slots <= UPRIGHT_FROM:
+        return 1.9
+    return 1.9 + 0.05 * max(len(_short(label)) for label in feature.labels())
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - 1]}…"
