@@ -82,6 +82,8 @@ def test_other_columns_are_refused():
     assert column_places(view, ["a", "b"], "Model") == [0, 1]
     with pytest.raises(TableShapeError, match="X has 2 features, but Model is expecting 3 features as input"):
         column_places(view, ["a", "b", "c"], "Model")
+    with pytest.raises(TableShapeError, match=r"X\[:, :1\] for numpy"):
+        column_places(view, ["x0"], "Model", by_name=False)
     with pytest.raises(TableShapeError, match="inconsistent numbers"):
         of_length(np.zeros(3), view, "y")
 

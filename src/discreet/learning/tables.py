@@ -190,7 +190,9 @@ def column_places(table: TableView, names: list[str], estimator: str, *, by_name
     raise TableShapeError(
         what,
         because="its columns are not those of the declared features",
-        instead="X[list(model.features)], or X.select(list(model.features)) for Arrow",
+        instead="X[list(model.features)], or X.select(list(model.features)) for Arrow"
+        if by_name
+        else f"X.iloc[:, :{len(names)}] for pandas, X[:, :{len(names)}] for numpy",
     )
 
 

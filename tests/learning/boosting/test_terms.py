@@ -42,6 +42,11 @@ def test_interactions_are_pairs_of_declared_features(pair):
         terms_of(FEATURES, [pair])
 
 
+def test_a_model_of_one_feature_is_told_to_have_no_interactions():
+    with pytest.raises(ParameterError, match="interactions=None"):
+        terms_of({"age": FEATURES["age"]}, [("age", "height")])
+
+
 def test_a_pair_with_too_many_places_is_refused():
     wide = {name: dp.learning.linear_bins(0, 1, 2_000) for name in "ab"}
     with pytest.raises(ParameterError, match="million"):

@@ -167,3 +167,41 @@ def test_a_quotient_solves_the_equation_of_fieller():
 def test_a_mean_of_figures_is_narrower_than_each():
     found = mean([Figure(0.8, 0.7, 0.9), Figure(0.6, 0.5, 0.7)])
     assert found == pytest.approx((0.7, 0.7 - math.sqrt(0.02) / 2, 0.7 + math.sqrt(0.02) / 2))
+
+
+def three_classes(number=4000):
+    """Labels of three classes, and for each row and class its score less the largest of the others."""
+    labels = GENERATOR.choice(3, number, p=[0.5, 0.3, 0.2])
+    scores = GENERATOR.normal(0, 1, (number, 3)) + 1.5 * (labels[:, None] == np.arange(3))
+    steps = np.rint(scores * ONE).astype(np.int64)
+    others = np.stack([np.delete(steps, column, axis=1).max(axis=1) for column in range(3)], axis=1)
+    return labels, steps - others
+
+
+def test_calibration_of_several_classes_is_that_of_each_class_against_the_rest():
+    labels, leads = three_classes()
+    tables = [counts_of((labels == column).astype(np.int64), leads[:, column]) for column in range(3)]
+    table = score_table(np.concatenate(tables), EDGES, 1e-9)
+    for column in range(3):
+        rows = table.calibration(groups=8, column=column)
+        assert sum(row.rows.value for row in rows) == len(labels)
+        rates = [row.rate.value for row in rows]
+        assert rates[0] < 0.2
+        assert rates[-1] > 0.8
+        for row in rows:
+            inside = (leads[:, column] / ONE > row.low) & (leads[:, column] / ONE <= row.high)
+            assert row.rows.value == inside.sum()
+            assert row.rate.value == pytest.approx((labels == column)[inside].mean(), abs=1e-12)
+
+
+def test_intervals_of_the_calibration_of_several_classes_cover():
+    labels, leads = three_classes()
+    exact = np.concatenate([counts_of((labels == column).astype(np.int64), leads[:, column]) for column in range(3)])
+    clean = score_table(exact, EDGES, 1e-9)
+    noise = Gaussian(squared_sensitivity=3 * UNIT**2, rho=Fraction(3, 100), dimension=exact.size)
+    drawn = np.asarray(noise.draw(DRAWS * exact.size), dtype=np.int64).reshape(DRAWS, *exact.shape)
+    tables = [score_table(exact + each, EDGES, noise.sigma) for each in drawn]
+    for column in range(3):
+        truth = clean.calibration(groups=4, column=column)[2].rate.value
+        found = [table.calibration(groups=4, column=column)[2].rate for table in tables]
+        assert np.mean([each.low <= truth <= each.high for each in found]) >= LEAST

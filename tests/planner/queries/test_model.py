@@ -209,3 +209,11 @@ def test_an_explanation_has_the_lines_of_the_model_card():
     labels = [label for label, _ in planned(CountEstimator(size=7)).details]
     assert labels[:4] == ["features", "declared size", "parameters", "training"]
     assert ("declared size", "7 people") in planned(CountEstimator(size=7)).details
+
+
+def test_a_model_under_a_pure_budget_is_told_to_have_a_delta():
+    with pytest.raises(dp.errors.BudgetError, match=r"delta=1e-9\) in dp\.protect") as refusal:
+        analyze_model(
+            relation_of(T), catalog(), dp.Budget(epsilon=1), model=CountEstimator(), target="income", features=None
+        )
+    assert "laplace" not in str(refusal.value)

@@ -80,7 +80,7 @@ def terms_of(features: Mapping[str, DeclaredFeature], interactions: Sequence[tup
             raise ParameterError(
                 f"interactions with {pair!r}",
                 because="an interaction is a pair of two declared features",
-                instead=f"interactions=[{tuple(features)[:2]!r}]",
+                instead=f"interactions=[{tuple(features)[:2]!r}]" if len(features) > 1 else "interactions=None",
             )
     terms = tuple(Term.of(features, names) for names in [*((name,) for name in features), *pairs])
     if any(term.size > MOST_PLACES for term in terms):

@@ -136,7 +136,7 @@ def _undeclared(bare: Sequence[str], others: Sequence[str], facts: ModelFacts) -
     advice = [f"features={list(others)} in fit"] * bool(others) + [f"{', '.join(listed)} in dp.protect"] * bool(listed)
     return UnboundedError(
         f"the feature{'s' if len(bare) > 1 else ''} {', '.join(map(repr, bare))}",
-        because="the catalog has neither bounds nor keys of them, and rows must not say them",
+        because=f"the catalog has no bounds or keys of {'them' if len(bare) > 1 else 'it'}, and rows must not say them",
         instead=", or ".join(advice) or "features=[...] in fit, of numbers and texts",
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, Column, ColumnType
 from discreet.catalog.privacy_unit import Neighbours
-from discreet.errors import ParameterError
+from discreet.errors import BudgetError, ParameterError
 from discreet.events import Event
 from discreet.exact.numbers import Number
 from discreet.plan import logical
@@ -135,7 +135,7 @@ def analyze_model(
     """Plan a training from public facts alone, or refuse it."""
     scope = bind(source, catalog)
     unit = scope.table.unit
-    spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism="gaussian", share=share)
+    spent = _spending(budget, epsilon=epsilon, rho=rho, share=share)
     spent = replace(spent, reason=_REASON if search is None else _REASON_OF_SEARCH)
     facts = ModelFacts(
         target=target,
@@ -186,6 +186,17 @@ def _training(
     if search is None:
         return held_out_training(model, facts, holdout)
     return search_training(model, facts, holdout, search, spent.orders)
+
+
+def _spending(budget: Budget, **price: Any) -> Spending:
+    """What the training costs; a pure budget has nothing for Gaussian noise."""
+    if not budget.conversion_delta:
+        raise BudgetError(
+            "a model under a pure privacy budget",
+            because="its Gaussian noise has no finite epsilon without a delta",
+            instead="budget=dp.Budget(epsilon=2, delta=1e-9) in dp.protect",
+        )
+    return allocation.spending(budget, mechanism="gaussian", **price)
 
 
 def _pushdown(scope: Bound, terms: tuple[Term, ...]) -> tuple[Pushdown, dict[str, Read]]:
