@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from discreet import events
 from discreet.errors import ParameterError, missing_extra, public_class
-from discreet.learning.core.cells import Floats, label_text
+from discreet.learning.core.cells import label_text
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.core.lattice import Integers
+from discreet.learning.core.lattice import Floats, Integers
 from discreet.learning.core.learner import PublicModel
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.tables import TableView, class_numbers, require_readable

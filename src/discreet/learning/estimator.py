@@ -23,9 +23,8 @@ from discreet.errors import Failure, ParameterError, TableShapeError, missing_ex
 from discreet.exact.numbers import Number, whole
 from discreet.learning import artefacts
 from discreet.learning.core.account import BudgetAccount, account_of
-from discreet.learning.core.cells import Floats
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.core.lattice import ONE, Integers
+from discreet.learning.core.lattice import ONE, Floats, Integers
 from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.question import SessionTraining, training_of
 from discreet.learning.core.rows import EncodedRows, group_people, split_people

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, missing_extra, public_class
-from discreet.learning.core.cells import Floats, numbers
-from discreet.learning.core.lattice import ONE, Integers
+from discreet.learning.core.cells import numbers
+from discreet.learning.core.lattice import ONE, Floats, Integers
 from discreet.learning.core.saved_state import LARGEST
 from discreet.learning.estimator import PrivateEstimator
 

@@ -15,12 +15,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, TableShapeError
-from discreet.learning.core.cells import Floats, label_text, numbers, readable_name, slots_by_name, texts
+from discreet.learning.core.cells import label_text, numbers, readable_name, slots_by_name, texts
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.rows import Codes
 
 __all__ = [
-    "Floats",
     "TableView",
     "class_numbers",
     "column_places",

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from discreet.learning.core.lattice import ONE
-from discreet.learning.linear.descent import LARGEST_WEIGHT, Descent, smoothing_kernel
-from discreet.learning.linear.linear_model import slot_count
+from discreet.learning.linear.descent import Descent, smoothing_kernel
+from discreet.learning.linear.linear_model import LARGEST_WEIGHT, slot_count
 
 from .tables import FEATURES
 

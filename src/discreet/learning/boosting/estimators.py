@@ -13,10 +13,10 @@ from discreet.learning.boosting.terms import terms_of
 from discreet.learning.classifier import PrivateClassifier
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
+from discreet.learning.core.lattice import Floats
 from discreet.learning.core.link import probabilities
 from discreet.learning.estimator import Features, PrivateEstimator
 from discreet.learning.regressor import PrivateRegressor
-from discreet.learning.tables import Floats
 
 Pairs = Sequence[tuple[str, str]]
 MOST_TREES = 100_000

@@ -27,10 +27,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.learning.core.lattice import BITS, ONE, Integers, logistic, root_up, softmax
+from discreet.learning.core.lattice import BITS, HALF, ONE, Integers, logistic, root_up, softmax
 from discreet.learning.core.sums import scale_rows
 
-HALF = ONE // 2
 NUMBER_WEIGHT = 3 * ONE // 10
 """What a row of a regression adds as its Hessian: 0.3."""
 

@@ -23,8 +23,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from discreet.engines.sources.inferred import BLANKS, EXACT, FALSE, NUMBER, PREFIXED, TRUE, canonical_text
+from discreet.learning.core.lattice import Floats
 
-Floats = NDArray[np.float64]
 _LARGEST, _SMALLEST = 1e150, 1e-150
 _DIGITS = 15
 _POWERS = np.array([float(10**power) for power in range(23)])

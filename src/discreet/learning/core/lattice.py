@@ -29,10 +29,12 @@ from numpy.typing import NDArray
 
 BITS = 20
 ONE = 1 << BITS
+HALF = ONE // 2
 _FINE = 11
 _WIDEST = 16
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 def _logistic_table() -> Integers:

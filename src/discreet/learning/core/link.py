@@ -10,9 +10,8 @@ Scores and probabilities are public: this module reads no rows.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from discreet.learning.core.lattice import Floats
 
 
 def probabilities(scores: Floats) -> Floats:

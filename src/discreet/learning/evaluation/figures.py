@@ -27,10 +27,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.learning.core.lattice import ONE, Integers
+from discreet.learning.core.lattice import ONE, Floats, Integers
 from discreet.learning.evaluation.scores import UNIT
 
-Floats = NDArray[np.float64]
 _LARGE = 1_000
 """Figures from here on are shown without digits after the point."""
 

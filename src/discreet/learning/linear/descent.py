@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.core.lattice import Integers, steps_of
-
-Floats = NDArray[np.float64]
+from discreet.learning.core.lattice import Floats, Integers
+from discreet.learning.linear.linear_model import weight_steps
 
 MOMENTUM = 0.8
 CURVATURE = 0.15
@@ -19,7 +18,8 @@ SMOOTHING_WIDTH = 0.6
 LARGEST_RATE = 0.25
 RATE_BY_FEATURES = 5.0
 FIRST_AVERAGE = 0.6
-LARGEST_WEIGHT = 1_000.0
+COUNT_SHARE = Fraction(1, 20)
+"""Share of rho that pays for the noisy counts before a descent."""
 
 
 class Descent:
@@ -49,13 +49,13 @@ class Descent:
     @property
     def weights(self) -> Integers:
         """The present weights, in steps."""
-        return _rounded_steps(self._theta)
+        return weight_steps(self._theta)
 
     @property
     def average(self) -> Integers:
         """The mean of the weights over the last two fifths of the iterations, in steps."""
         first = min(math.ceil(FIRST_AVERAGE * len(self._path)), len(self._path) - 1)
-        return _rounded_steps(np.mean(self._path[first:], axis=0))
+        return weight_steps(np.mean(self._path[first:], axis=0))
 
     def move(self, gradient: Floats) -> None:
         """Move by a noisy gradient.
@@ -88,7 +88,3 @@ def smoothing_kernel(feature: DeclaredFeature) -> Floats:
         near = np.exp(-np.square((places[:, None] - places) / SMOOTHING_WIDTH) / 2)
         kernel[1:, 1:] = near / near.sum(axis=1, keepdims=True)
     return kernel
-
-
-def _rounded_steps(weights: Floats) -> Integers:
-    return steps_of(np.clip(weights, -LARGEST_WEIGHT, LARGEST_WEIGHT))

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from discreet.learning.core.lattice import Floats
 
 NOISE_FACTOR = 2.0
 

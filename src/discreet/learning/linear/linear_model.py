@@ -7,10 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.learning.core.features import DeclaredFeature, feature_from_json
-from discreet.learning.core.lattice import BITS, ONE, Integers
+from discreet.learning.core.lattice import BITS, ONE, Floats, Integers, steps_of
 from discreet.learning.core.learner import PublicModel
 from discreet.learning.core.rows import Codes
 from discreet.learning.linear.logistic_steps import slot_scores
+
+LARGEST_WEIGHT = 1_000.0
+"""The largest size of a weight; scores then stay far below the limits of 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -63,3 +66,8 @@ def first_slots(features: Mapping[str, DeclaredFeature]) -> Integers:
     """Where the slots of each feature begin."""
     ends = np.cumsum([0, *(feature.slots for feature in features.values())], dtype=np.int64)
     return ends[:-1]
+
+
+def weight_steps(weights: Floats) -> Integers:
+    """Weights in steps, cut to the largest size."""
+    return steps_of(np.clip(weights, -LARGEST_WEIGHT, LARGEST_WEIGHT))

@@ -35,11 +35,10 @@ from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.lattice import ONE, root_up
 from discreet.learning.core.learner import Learner
 from discreet.learning.core.training import NoisySums, Schedule, planned_sum
-from discreet.learning.linear.descent import Descent
+from discreet.learning.linear.descent import COUNT_SHARE, Descent
 from discreet.learning.linear.linear_model import LinearModel, first_slots, slot_count
 from discreet.learning.linear.logistic_steps import LogisticGradient, SlotCounts
 
-COUNT_SHARE = Fraction(1, 20)
 """The share of rho that the counts get."""
 
 

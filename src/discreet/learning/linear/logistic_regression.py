@@ -8,7 +8,8 @@ from discreet.exact.numbers import Number, whole
 from discreet.learning.classifier import PrivateClassifier
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.core.link import Floats, probabilities
+from discreet.learning.core.lattice import Floats
+from discreet.learning.core.link import probabilities
 from discreet.learning.estimator import Features
 from discreet.learning.linear.linear_model import LinearModel
 from discreet.learning.linear.logistic_learner import LogisticLearner

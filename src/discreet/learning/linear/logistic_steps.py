@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.learning.core.lattice import ONE, Integers, logistic, softmax
+from discreet.learning.core.lattice import HALF, ONE, Integers, logistic, softmax
 from discreet.learning.core.rows import Codes, EncodedRows
 from discreet.learning.core.sums import Contributions
-
-HALF = ONE // 2
 
 
 @dataclass(frozen=True)

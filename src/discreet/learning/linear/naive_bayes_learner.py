@@ -25,17 +25,14 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.core.lattice import ONE, Integers, root_up, steps_of
+from discreet.learning.core.lattice import ONE, Floats, Integers, root_up, steps_of
 from discreet.learning.core.learner import Learner
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.sums import Contributions
 from discreet.learning.core.training import NoisySums, Schedule, planned_sum
 from discreet.learning.linear.linear_model import LinearModel, first_slots, slot_count
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

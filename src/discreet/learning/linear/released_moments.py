@@ -10,7 +10,7 @@ import numpy as np
 from discreet import events
 from discreet.errors import ParameterError
 from discreet.learning.core.features import DeclaredFeature, linear_bins
-from discreet.learning.linear.least_squares import Floats
+from discreet.learning.core.lattice import Floats
 from discreet.planner.queries.moments import LATTICE, PLACES, pairs_of
 from discreet.release.release import Release
 

@@ -30,18 +30,17 @@ from functools import cached_property
 import numpy as np
 
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.core.lattice import BITS, ONE, Integers, root_up, steps_of
+from discreet.learning.core.lattice import BITS, ONE, Integers, root_up
 from discreet.learning.core.learner import Learner
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.sums import Contributions
 from discreet.learning.core.training import NoisySums, Schedule, planned_sum
 from discreet.learning.linear.least_squares import RidgeSolution, ridge_solution, symmetric
-from discreet.learning.linear.linear_model import LinearModel, first_slots
+from discreet.learning.linear.linear_model import LinearModel, first_slots, weight_steps
 
 HALF_BITS = BITS // 2
 SCALE = 1 << HALF_BITS
 """Steps of an entry that are 1; a product of two is a step of the lattice."""
-LARGEST_WEIGHT = 1_000.0
 
 
 @dataclass(frozen=True)
@@ -148,4 +147,4 @@ def slot_weights(design: RidgeDesign, solution: RidgeSolution) -> Integers:
     weights = solution.coefficients[design.columns - 1] * design.values / SCALE
     first = slice(None) if len(design.firsts) == 1 else slice(0, int(design.firsts[1]))
     weights[first] += solution.intercept
-    return steps_of(np.clip(weights, -LARGEST_WEIGHT, LARGEST_WEIGHT))[:, None]
+    return weight_steps(weights)[:, None]

@@ -28,12 +28,12 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.core.lattice import ONE, Integers, root_up
+from discreet.learning.core.lattice import ONE, Floats, Integers, root_up
 from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.rows import Codes, EncodedRows
 from discreet.learning.core.sums import Contributions
 from discreet.learning.core.training import NoisySums, Schedule, planned_sum
-from discreet.learning.linear.least_squares import Floats, means_and_deviations
+from discreet.learning.linear.least_squares import means_and_deviations
 from discreet.learning.linear.ridge_learner import SCALE, design_of
 
 

@@ -10,9 +10,9 @@ from discreet.errors import ParameterError, missing_extra, public_class, short_t
 from discreet.exact.numbers import Number
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.core.lattice import Integers
+from discreet.learning.core.lattice import Floats, Integers
 from discreet.learning.estimator import Features, PrivateEstimator
-from discreet.learning.linear.least_squares import Floats, means_and_deviations
+from discreet.learning.linear.least_squares import means_and_deviations
 from discreet.learning.linear.released_moments import read_moments
 from discreet.learning.linear.scale_learner import ScaleLearner, ScaleModel, has_equal_bins, scale_model
 from discreet.learning.tables import TableView, column_places, numbers, open_table

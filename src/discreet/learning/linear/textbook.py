@@ -28,11 +28,9 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet import events
 from discreet.errors import ParameterError, public_class, short_traceback
@@ -42,13 +40,11 @@ from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.rows import Codes, EncodedRows, group_people
 from discreet.learning.core.sums import LARGEST_CLIP, Contributions
 from discreet.learning.core.training import NoisySums, PeopleInMemory, Schedule, planned_sum
-
-Floats = NDArray[np.float64]
+from discreet.learning.linear.descent import COUNT_SHARE
+from discreet.learning.linear.linear_model import LARGEST_WEIGHT
 
 EXAMPLE_BITS = 15
 EXAMPLE_ONE = 1 << EXAMPLE_BITS
-COUNT_SHARE = Fraction(1, 20)
-LARGEST_WEIGHT = 1_000.0
 
 
 @short_traceback
