@@ -1,6 +1,7 @@
 """Evaluations are charged whole before a cell is read, and cost what their fits and scores compose to."""
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -28,6 +29,20 @@ def rows_of(number):
 
 def classifier(**more):
     return SlotClassifier(**({"features": FEATURES, "classes": [0, 1], "size": 4000, "budget": account()} | more))
+
+
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
+def test_a_cost_is_stated_by_epsilon_or_by_rho(neighbours):
+    model, rows = classifier(neighbours=neighbours, epsilon=0.5, budget=account(3)), rows_of(300)
+    candidates = [{"rate": 0.5}, {"rate": 1.0}]
+    found = dp.learning.evaluate(model, *rows, rho=0.01), dp.learning.cross_validate(model, *rows, rho=0.01, folds=2)
+    assert all(Fraction(99, 10**4) < total(each.event).rho <= Fraction(1, 100) for each in found)
+    best = dp.learning.search(model, candidates, *rows, rho=0.01)
+    assert best.guarantee.split(",")[0] == found[0].guarantee.split(",")[0]
+    assert model.budget.budget.cost(best.event).renyi <= 10**13
+    for call in (dp.learning.evaluate, dp.learning.cross_validate):
+        with pytest.raises(ParameterError, match="both"):
+            call(model, *rows, rho=0.01, epsilon=1)
 
 
 def test_a_model_that_is_not_fitted_is_fitted_to_some_people_and_scored_on_the_others():
@@ -72,7 +87,7 @@ def test_a_fitted_model_is_scored_on_all_rows_for_its_score_alone():
 
 def test_people_with_several_rows_are_on_one_side():
     rows, labels = rows_of(2000)
-    found = dp.learning.evaluate(classifier(epsilon=1), rows, labels, np.arange(2000) // 4, rows=4)
+    found = dp.learning.evaluate(classifier(epsilon=1), rows, labels, np.arange(2000) // 4, max_rows=4)
     assert "person" in found.guarantee
     assert found.table.sigma == pytest.approx(
         4 * dp.learning.evaluate(classifier(), rows, labels).table.sigma, rel=0.01

@@ -80,13 +80,13 @@ def test_a_copy_with_another_account_leaves_the_model_alone():
     [
         {"bins": 7},
         {"bins": 5000},
-        {"rows": 10**6},
+        {"max_rows": 10**6},
         {"largest_error": 2},
         {"confidence": 1},
     ],
 )
 def test_settings_outside_their_range_are_refused(arguments):
-    settings = {"bins": 32, "rows": 1, "largest_error": 0.25, "confidence": 0.95} | arguments
+    settings = {"bins": 32, "max_rows": 1, "largest_error": 0.25, "confidence": 0.95} | arguments
     with pytest.raises(ParameterError):
         trial.scoring(**settings)
 
@@ -162,7 +162,7 @@ def test_more_classes_than_the_proof_covers_are_refused_before_a_charge(run):
 
 
 def test_the_most_classes_and_rows_keep_the_clip_within_its_bound():
-    plan = plan_of(classifier(range(MOST_CLASSES)), trial.Scoring(bins=2, rows=MOST_ROWS))
+    plan = plan_of(classifier(range(MOST_CLASSES)), trial.Scoring(bins=2, max_rows=MOST_ROWS))
     assert plan.score_schedule.sums[0].clip == LARGEST_CLIP
 
 

@@ -118,8 +118,9 @@ def evaluate(
     *,
     budget: BudgetAccount | None = None,
     epsilon: Number | None = None,
+    rho: Number | None = None,
     holdout: Number = Fraction(1, 5),
-    rows: int = 1,
+    max_rows: int = 1,
     bins: int = DEFAULT_BINS,
     largest_error: Number = Fraction(1, 4),
     confidence: Number = 0.95,
@@ -137,8 +138,9 @@ def evaluate(
         groups: Person of each row. Default: each row is a person.
         budget: Account to charge. Default: that of the model.
         epsilon: Epsilon of fit and score together. Default: that of the model.
+        rho: The same as a rho of zero-concentrated privacy. Default: that of the model.
         holdout: Share of people to hold out. Default 0.2.
-        rows: Number of rows of a person that count whole; more are scaled down. Default 1.
+        max_rows: Number of rows of a person that count whole; more are scaled down. Default 1.
         bins: Number of bins of scores, even. Default 32.
         largest_error: Largest error of a regression, as a share of the width of the target's bounds. Default 0.25.
         confidence: Probability that an interval covers its figure. Default 0.95.
@@ -162,8 +164,8 @@ def evaluate(
         >>> found.figures["auc"].low <= found.figures["auc"].value
         True
     """
-    how, share = trial.scoring(bins, rows, largest_error, confidence), trial.share_of(holdout, "holdout")
-    estimator, is_fitted = trial.prepare(model, budget, epsilon), hasattr(model, "model_")
+    how, share = trial.scoring(bins, max_rows, largest_error, confidence), trial.share_of(holdout, "holdout")
+    estimator, is_fitted = trial.prepare(model, budget, epsilon, rho), hasattr(model, "model_")
     cells = trial.open_rows(estimator, X, y, groups)
     spent, replace_one = trial.spending_of(estimator), estimator.neighbours == "replace_one"
     splits = replace_one and not is_fitted
@@ -194,7 +196,8 @@ def cross_validate(
     folds: int = 5,
     budget: BudgetAccount | None = None,
     epsilon: Number | None = None,
-    rows: int = 1,
+    rho: Number | None = None,
+    max_rows: int = 1,
     bins: int = DEFAULT_BINS,
     largest_error: Number = Fraction(1, 4),
     confidence: Number = 0.95,
@@ -213,7 +216,8 @@ def cross_validate(
         folds: Number of parts that people are divided into by a keyed hash. Default 5.
         budget: Account to charge. Default: that of the model.
         epsilon: Epsilon of all fits and scores together. Default: that of the model.
-        rows: Number of rows of a person that count whole; more are scaled down. Default 1.
+        rho: The same as a rho of zero-concentrated privacy. Default: that of the model.
+        max_rows: Number of rows of a person that count whole; more are scaled down. Default 1.
         bins: Number of bins of scores, even. Default 32.
         largest_error: Largest error of a regression, as a share of the width of the target's bounds. Default 0.25.
         confidence: Probability that an interval covers its figure. Default 0.95.
@@ -236,8 +240,8 @@ def cross_validate(
         >>> len(dp.learning.cross_validate(model, rows, labels, folds=3, budget=account).folds)
         3
     """
-    how, number = trial.scoring(bins, rows, largest_error, confidence), _folds(folds)
-    estimator = trial.prepare(model, budget, epsilon)
+    how, number = trial.scoring(bins, max_rows, largest_error, confidence), _folds(folds)
+    estimator = trial.prepare(model, budget, epsilon, rho)
     cells, spent = trial.open_rows(estimator, X, y, groups), trial.spending_of(estimator)
     replace_one = estimator.neighbours == "replace_one"
     fits, scores = (number, number) if replace_one else (number - 1, 1)

@@ -140,7 +140,7 @@ class HeldOutTraining:
     def parameters(self) -> dict[str, Any]:
         """Those of the training, with those of the hold-out and the score."""
         how = self.scoring
-        score = {"bins": how.bins, "rows": how.rows, "largest_error": how.largest_error}
+        score = {"bins": how.bins, "max_rows": how.max_rows, "largest_error": how.largest_error}
         held = {"share": self.holdout.share, "key": self.holdout.key.hex()}
         return self.fit.parameters | {"holdout": held | score}
 

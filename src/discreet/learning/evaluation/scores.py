@@ -66,14 +66,14 @@ class ScoreStep:
         model: The public model.
         classes: Number of classes.
         edges: Increasing edges of the bins, in steps.
-        rows: Number of rows of a person that count whole.
+        max_rows: Number of rows of a person that count whole.
         has_distinct_places: No row names a place twice.
     """
 
     model: PublicModel
     classes: int
     edges: tuple[int, ...]
-    rows: int = 1
+    max_rows: int = 1
     has_distinct_places: bool = True
 
     @property
@@ -89,7 +89,7 @@ class ScoreStep:
     @property
     def clip(self) -> int:
         """The largest L2 norm of a person's table: that of `rows` rows in the same cells, rounded up."""
-        return clip_of(self.rows, self.columns)
+        return clip_of(self.max_rows, self.columns)
 
     def contributions(self, rows: EncodedRows) -> Contributions:
         """The cells of each row, from its integer scores and its class."""
@@ -108,13 +108,13 @@ class ErrorStep:
     Attributes:
         model: The public model.
         largest: Largest error, in steps; 2^21 is the whole width of the bounds of the target.
-        rows: Number of rows of a person that count whole.
+        max_rows: Number of rows of a person that count whole.
         has_distinct_places: No row names a place twice.
     """
 
     model: PublicModel
     largest: int
-    rows: int = 1
+    max_rows: int = 1
     has_distinct_places: bool = True
 
     @property
@@ -125,7 +125,7 @@ class ErrorStep:
     @property
     def clip(self) -> int:
         """The largest L2 norm of a person's vector."""
-        return clip_of(self.rows, 2)
+        return clip_of(self.max_rows, 2)
 
     def contributions(self, rows: EncodedRows) -> Contributions:
         """One unit, and the square of the error as a share of the largest square, in steps of a unit."""

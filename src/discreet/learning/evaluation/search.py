@@ -137,11 +137,12 @@ def search(
     *,
     budget: BudgetAccount | None = None,
     epsilon: Number | None = None,
+    rho: Number | None = None,
     metric: str | None = None,
     runs: int | None = None,
     eta: Number = 0,
     holdout: Number = Fraction(1, 5),
-    rows: int = 1,
+    max_rows: int = 1,
     bins: int = DEFAULT_BINS,
     largest_error: Number = Fraction(1, 4),
     confidence: Number = 0.95,
@@ -159,11 +160,13 @@ def search(
         groups: Person of each row. Default: each row is a person.
         budget: Account to charge. Default: that of the model.
         epsilon: Epsilon of the whole search. Default: that of the model.
+        rho: A rho instead: the search costs it at the order of the budget and where its epsilon is converted.
+            Default: that of the model.
         metric: Figure to choose by: "auc", "accuracy" or "mean_squared_error". Default: "auc" for classifiers.
         runs: Mean number of runs. Default: the number of candidates, at least 2.
         eta: Shape of the number of runs, above -1. A smaller one costs less and spreads the number more. Default 0.
         holdout: Share of people to hold out. Default 0.2.
-        rows: Number of rows of a person that count whole; more are scaled down. Default 1.
+        max_rows: Number of rows of a person that count whole; more are scaled down. Default 1.
         bins: Number of bins of scores, even. Default 32.
         largest_error: Largest error of a regression, as a share of the width of the target's bounds. Default 0.25.
         confidence: Probability that an interval covers its figure. Default 0.95.
@@ -187,8 +190,8 @@ def search(
         >>> dp.learning.search(model, candidates, rows, labels, budget=account).parameters in candidates
         True
     """
-    how, share = trial.scoring(bins, rows, largest_error, confidence), trial.share_of(holdout, "holdout")
-    shared = trial.prepare(model, budget, epsilon)
+    how, share = trial.scoring(bins, max_rows, largest_error, confidence), trial.share_of(holdout, "holdout")
+    shared = trial.prepare(model, budget, epsilon, rho)
     choices = checked_candidates(candidates, shared)
     figure, cells = figure_to_choose_by(metric, shared), trial.open_rows(shared, X, y, groups)
     spent, number = trial.spending_of(shared), mean_number_of_runs(runs, len(choices))
@@ -291,7 +294,7 @@ def _plans(
     rhos = (rho * (1 - SCORE_SHARE), rho * SCORE_SHARE) if replace_one else (rho, rho)
     plans = []
     for choice in choices:
-        estimator = trial.prepare(model, shared.budget, None, **choice)
+        estimator = trial.prepare(model, shared.budget, **choice)
         plan = trial.trial(estimator, cells, how, rhos)
         event = parallel_event(plan.fit_event, plan.score_event, replace_one=replace_one)
         require_cost(event, rho, type(estimator).__name__)

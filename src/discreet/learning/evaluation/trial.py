@@ -49,13 +49,13 @@ class Scoring:
 
     Attributes:
         bins: Number of bins of scores, even.
-        rows: Number of rows of a person that count whole.
+        max_rows: Number of rows of a person that count whole.
         largest_error: Errors of a regression beyond this share of the width of the bounds count as that.
         confidence: Probability that an interval covers its figure.
     """
 
     bins: int = DEFAULT_BINS
-    rows: int = 1
+    max_rows: int = 1
     largest_error: Fraction = Fraction(1, 4)
     confidence: float = 0.95
 
@@ -63,9 +63,9 @@ class Scoring:
         """The one noisy sum of a score."""
         if isinstance(estimator, PrivateClassifier):
             columns = columns_of(_number_of_classes(estimator))
-            clip, length = clip_of(self.rows, columns), columns * 2 * self.bins
+            clip, length = clip_of(self.max_rows, columns), columns * 2 * self.bins
         else:
-            clip, length = clip_of(self.rows, 2), 2
+            clip, length = clip_of(self.max_rows, 2), 2
         return Schedule((planned_sum(clip, length, rho, replace_one=replace_one),))
 
     def measure(
@@ -75,28 +75,30 @@ class Scoring:
         known = {"sigma": schedule.sums[0].noise.sigma, "confidence": self.confidence}
         if isinstance(estimator, PrivateClassifier):
             edges = score_edges(self.bins)
-            step = ScoreStep(model, len(estimator.declared_classes()), edges, self.rows)
+            step = ScoreStep(model, len(estimator.declared_classes()), edges, self.max_rows)
             return {"noisy": sums.sum(step).tolist(), "edges": list(edges)} | known
         low, high = _regressor(estimator).declared_bounds()
         largest = max(1, int(self.largest_error * 2 * ONE))
-        noisy = sums.sum(ErrorStep(model, largest, self.rows)).tolist()
+        noisy = sums.sum(ErrorStep(model, largest, self.max_rows)).tolist()
         return {"noisy": noisy, "largest": (high - low) * largest / (2 * ONE)} | known
 
 
-def scoring(bins: object, rows: object, largest_error: Number, confidence: Number) -> Scoring:
+def scoring(bins: object, max_rows: object, largest_error: Number, confidence: Number) -> Scoring:
     """The settings of a score, checked.
 
     Raises:
         ParameterError: If one is outside its range.
     """
-    number, most, share = whole(bins, "bins"), whole(rows, "rows"), positive(largest_error, "largest_error")
+    number, most, share = whole(bins, "bins"), whole(max_rows, "max_rows"), positive(largest_error, "largest_error")
     inside = positive(confidence, "confidence")
     if number % 2 or number > MOST_BINS:
         raise ParameterError(
             f"bins={number}", because=f"bins are an even number, up to {MOST_BINS:,}", instead=f"bins={DEFAULT_BINS}"
         )
     if most > MOST_ROWS:
-        raise ParameterError(f"rows={most}", because=f"a clip allows up to {MOST_ROWS:,} rows", instead="rows=10")
+        raise ParameterError(
+            f"max_rows={most}", because=f"a clip allows up to {MOST_ROWS:,} rows", instead="max_rows=10"
+        )
     if share > 1 or inside >= 1:
         name = "largest_error" if share > 1 else "confidence"
         raise ParameterError(
@@ -178,8 +180,14 @@ def trial(estimator: PrivateEstimator, rows: OpenRows, how: Scoring, rhos: tuple
     return Trial(estimator, features, learner, how, how.schedule(estimator, rhos[1], replace_one=replace_one))
 
 
-def prepare(model: object, budget: BudgetAccount | None, epsilon: Number | None, **changes: object) -> PrivateEstimator:
-    """The same estimator, not fitted, with the account and the epsilon of an evaluation.
+def prepare(
+    model: object,
+    budget: BudgetAccount | None,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    **changes: object,
+) -> PrivateEstimator:
+    """The same estimator, not fitted, with the account and the epsilon or rho of an evaluation.
 
     Raises:
         ParameterError: If it is not an estimator of discreet.learning.
@@ -189,8 +197,8 @@ def prepare(model: object, budget: BudgetAccount | None, epsilon: Number | None,
     parameters = own.get_params(deep=False) | changes
     if budget is not None:
         parameters["budget"] = budget
-    if epsilon is not None:
-        parameters |= {"epsilon": epsilon, "rho": None}
+    if epsilon is not None or rho is not None:
+        parameters |= {"epsilon": epsilon, "rho": rho}
     found: PrivateEstimator = type(own)(**parameters)
     return found
 
