@@ -1,23 +1,22 @@
-"""Figures of docs/learning.md: private models of Adult by epsilon, beside the non-private ones of scikit-learn.
+"""Figures of docs/learning.md: private models of Adult by epsilon, beside peers and the non-private ones.
 
-    OMP_NUM_THREADS=1 scripts/bench learning [--runs 10] [--epsilons 0.05 0.1 1 3] [--pictures docs/pictures]
+    OMP_NUM_THREADS=1 scripts/bench learning [--runs 10] [--epsilons 0.05 0.1 1 3] [--peer PYTHON ...]
+        [--pictures docs/pictures]
 
 Trained on adult.csv, tested on adult_test.csv, delta 1e-5. Features and classes are those of the documentation of the
 data (adult_features.py), all preprocessing is inside the budget, and defaults are used: nothing is chosen here. A run
-has fresh noise and fresh leaves. Fit time and memory are those of one fit in a process of its own.
+has fresh noise and fresh leaves. Peers are other packages (learning_peers.py), each in a Python of its own.
 """
 
 import argparse
-import json
-import subprocess
-import sys
-import time
+import math
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import learning_peers
 import numpy as np
 import pandas as pd
 from adult_features import CLASSES, FEATURES, SIZE, TARGET
@@ -34,6 +33,7 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 DELTA = Fraction(1, 100_000)
 EPSILONS = (0.05, 0.1, 1.0, 3.0)
 
+Figures = learning_peers.Figures
 Fit = Callable[[pd.DataFrame, pd.Series], Callable[[pd.DataFrame], Any]]
 
 
@@ -94,81 +94,71 @@ def read(name: str) -> tuple[pd.DataFrame, pd.Series]:
     return table[list(FEATURES)], table[TARGET]
 
 
-def score(fit: Fit) -> tuple[float, float]:
-    """Area under the curve and accuracy on the test file, of one fit on the training file."""
-    scores = fit(*read("adult.csv"))(TEST[0])
+def quality(scores: Any) -> tuple[float, float]:
+    """Area under the curve and accuracy of scores of the test file."""
     truth = (TEST[1] == CLASSES[1]).to_numpy()
     return roc_auc_score(truth, scores), accuracy_score(truth, np.asarray(scores) > 0)
 
 
-def accuracy(epsilons: list[float], runs: int) -> list[Curve]:
-    """The table of docs/learning.md: mean and standard deviation over runs; and the curves of the areas."""
-    print("| model | epsilon | AUC (sd) | least AUC | accuracy (sd) |\n|---|---|---|---|---|", flush=True)
-    drawn = []
+def own_figures(epsilons: list[float], runs: int) -> Figures:
+    """Area and accuracy of each run of the models of this house, and of those that are not private."""
+    found: Figures = {}
     for name, make in MODELS.items():
         is_public = "not private" in name
-        points = []
-        for epsilon in [1.0] if is_public else epsilons:
-            found = np.array([score(make(epsilon)) for _ in range(1 if is_public else runs)])
-            (auc, hits), (auc_sd, hits_sd) = found.mean(axis=0), found.std(axis=0, ddof=0 if is_public else 1)
-            spread = ("", "") if is_public else (f" ({auc_sd:.4f})", f" ({hits_sd:.4f})")
-            shown = "-" if is_public else f"{epsilon:g}"
-            least = found[:, 0].min()
-            print(f"| {name} | {shown} | {auc:.4f}{spread[0]} | {least:.4f} | {hits:.4f}{spread[1]} |", flush=True)
-            points += [(each, auc) for each in (epsilons if is_public else [epsilon])]
+        for epsilon in [math.inf] if is_public else epsilons:
+            fits = (make(epsilon)(*TRAIN) for _ in range(1 if is_public else runs))
+            found[name, epsilon] = [quality(fit(TEST[0])) for fit in fits]
+            print_row(name, epsilon, found[name, epsilon])
+    return found
+
+
+def print_row(name: str, epsilon: float, runs: list[tuple[float, float]]) -> None:
+    """A row of the table: mean and standard deviation over runs."""
+    auc, hits = np.mean(runs, axis=0)
+    spread = [f" ({each:.4f})" for each in np.std(runs, axis=0, ddof=1)] if len(runs) > 1 else ["", ""]
+    shown = "-" if math.isinf(epsilon) else f"{epsilon:g}"
+    least = min(area for area, _ in runs)
+    print(f"| {name} | {shown} | {auc:.4f}{spread[0]} | {least:.4f} | {hits:.4f}{spread[1]} |", flush=True)
+
+
+def picture(found: Figures, epsilons: list[float], runs: int, folder: Path) -> None:
+    """Mean area under the curve against epsilon."""
+    drawn = []
+    for name in dict.fromkeys(name for name, _ in found if not name.endswith("defaults")):
+        means = {
+            epsilon: float(np.mean([area for area, _ in runs])) for (n, epsilon), runs in found.items() if n == name
+        }
+        is_public = math.inf in means
+        points = [(epsilon, means.get(epsilon, means.get(math.inf, 0.0))) for epsilon in epsilons]
         drawn.append(Curve(name, tuple(points), is_measured=not is_public))
-    return drawn
-
-
-def picture(drawn: list[Curve], folder: Path) -> None:
-    """Area under the curve against epsilon."""
-    title = "Adult: area under the ROC curve on the test file, delta 1e-5"
-    figure = curves(drawn, title=title, x=Axis("epsilon of a fit", "log"), y=Axis("area under the ROC curve"))
+    figure = curves(
+        drawn,
+        title="Adult: area under the ROC curve by epsilon",
+        x=Axis("epsilon of a fit", "log"),
+        y=Axis("area under the ROC curve"),
+        caption=f"adult.csv to adult_test.csv, delta 1e-5 (diffprivlib: 0), means of {runs} fits",
+    )
     figure.savefig(folder / "learning-auc.svg", metadata={"Date": None})
 
 
-def one_fit(name: str) -> None:
-    """Seconds and peak memory of one fit at epsilon 1, as JSON; Linux measures memory."""
-    rows, target = read("adult.csv")
-    fit = MODELS[name](1.0)
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    before = resident("VmRSS")
-    start = time.perf_counter()
-    fit(rows, target)
-    seconds = time.perf_counter() - start
-    print(json.dumps({"seconds": seconds, "megabytes": (resident("VmHWM") - before) / 1024}))
-
-
-def resident(field: str) -> int:
-    """A figure of this process in KiB."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(field))
-
-
-def costs() -> None:
-    """Fit time and memory, each in a process of its own; the middle of three."""
-    print("\n| model | fit, seconds | peak memory of the fit, MB |\n|---|---|---|", flush=True)
-    for name in MODELS:
-        command = [sys.executable, __file__, "--one", name]
-        found = [json.loads(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(3)]
-        seconds = sorted(each["seconds"] for each in found)[1]
-        megabytes = sorted(each["megabytes"] for each in found)[1]
-        print(f"| {name} | {seconds:.2f} | {megabytes:.0f} |", flush=True)
+def main(options: argparse.Namespace) -> None:
+    """The table, row by row, and the picture."""
+    epsilons = sorted(options.epsilons)
+    print("| model | epsilon | AUC (sd) | least AUC | accuracy (sd) |\n|---|---|---|---|---|", flush=True)
+    found = own_figures(epsilons, options.runs)
+    peers = learning_peers.figures(options.peer, TRAIN, TEST, epsilons=epsilons, runs=options.runs, score=quality)
+    for (name, epsilon), runs in peers.items():
+        print_row(name, epsilon, runs)
+    if options.pictures:
+        picture(found | peers, epsilons, options.runs, options.pictures)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--epsilons", type=float, nargs="+", default=EPSILONS)
+    parser.add_argument("--peer", nargs="+", default=[], help="a Python that has a peer")
     parser.add_argument("--pictures", type=Path)
-    parser.add_argument("--one", choices=list(MODELS), help=argparse.SUPPRESS)
-    given = parser.parse_args()
     warnings.filterwarnings("ignore")
-    if given.one:
-        one_fit(given.one)
-    else:
-        TEST = read("adult_test.csv")
-        found = accuracy(list(given.epsilons), given.runs)
-        if given.pictures:
-            picture(found, given.pictures)
-        costs()
+    TRAIN, TEST = read("adult.csv"), read("adult_test.csv")
+    main(parser.parse_args())

@@ -68,14 +68,15 @@ def curves(
 def _draw(axes: "Axes", curve: Curve, place: int) -> None:
     xs, ys = zip(*curve.points, strict=True) if curve.points else ((), ())
     is_marked = curve.is_measured and not curve.is_stepped and len(xs) <= _MOST_MARKS
+    turn = place + place // len(plots.COLOURS)  # a colour that comes again has another line and mark
     axes.plot(
         xs,
         ys,
         label=curve.name,
         color=plots.COLOURS[place % len(plots.COLOURS)],
-        linestyle=plots.LINES[place % len(plots.LINES)],
+        linestyle=plots.LINES[turn % len(plots.LINES)],
         linewidth=1.8,
-        marker=plots.MARKERS[place % len(plots.MARKERS)] if is_marked else None,
+        marker=plots.MARKERS[turn % len(plots.MARKERS)] if is_marked else None,
         drawstyle="steps-post" if curve.is_stepped else "default",
         markersize=6.5,
         markeredgecolor="white",
