@@ -134,7 +134,7 @@ def picture(found: Figures, epsilons: list[float], runs: int, folder: Path) -> N
     figure = curves(
         drawn,
         title="Adult: area under the ROC curve by epsilon",
-        x=Axis("epsilon of a fit", "log"),
+        x=Axis("epsilon of a fit", "log", ticks=tuple(epsilons)),
         y=Axis("area under the ROC curve"),
         caption=f"adult.csv to adult_test.csv, delta 1e-5 (diffprivlib: 0), means of {runs} fits",
     )

@@ -93,3 +93,17 @@ def test_without_matplotlib_a_picture_is_refused_with_the_command_that_installs_
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(UnsupportedError, match=r'pip install "discreet\[plots\]"'):
         draw()
+
+
+def test_more_curves_than_colours_differ_by_line_and_mark():
+    many = [Curve(f"curve {place}", ((1.0, 0.5), (10.0, 0.5 + place / 20))) for place in range(8)]
+    lines = curves(*many).axes[0].get_lines()
+    assert len({(line.get_color(), str(line.get_linestyle()), str(line.get_marker())) for line in lines}) == 8
+    assert lines[0].get_linestyle() != lines[6].get_linestyle()
+
+
+def test_an_axis_has_ticks_where_it_is_told():
+    x = Axis("epsilon", "log", ticks=(0.05, 0.1, 3.0))
+    figure = pictures.curves([RISING], title="A title", x=x, y=Axis("right"))
+    assert list(figure.axes[0].get_xticks()) == [0.05, 0.1, 3.0]
+    assert_on_the_page(figure)

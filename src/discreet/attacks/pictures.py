@@ -37,12 +37,13 @@ class Curve:
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis says and how it is spaced."""
+    """What an axis says, how it is spaced, and where it has ticks other than the usual ones."""
 
     label: str
     scale: Scale = "linear"
     limits: tuple[float, float] | None = None
     is_share: bool = False
+    ticks: tuple[float, ...] = ()
 
 
 def curves(
@@ -84,13 +85,15 @@ def _draw(axes: "Axes", curve: Curve, place: int) -> None:
 
 
 def _settle(axes: "Axes", axis: Axis, which: Literal["x", "y"]) -> None:
-    from matplotlib.ticker import LogLocator, NullLocator  # noqa: PLC0415 - optional
+    from matplotlib.ticker import FixedLocator, LogLocator, NullLocator  # noqa: PLC0415 - optional
 
     direction = axes.xaxis if which == "x" else axes.yaxis
     if axis.scale == "log":
         axes.set(**{f"{which}scale": "log"})
         direction.set_major_locator(LogLocator(subs=(1.0,)))
         direction.set_minor_locator(NullLocator())
+    if axis.ticks:
+        direction.set_major_locator(FixedLocator(axis.ticks))
     if axis.limits is not None:
         axes.set(**{f"{which}lim": axis.limits})
     shown = percent if axis.is_share else plots.plain
