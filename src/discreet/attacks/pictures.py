@@ -23,6 +23,8 @@ Scale = Literal["linear", "log"]
 
 _CAPTION = 78
 _MOST_MARKS = 40
+_CURVES = 5
+"""Curves of a figure of the usual height; each further one has a line of the legend below it."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ def curves(
     drawn: Sequence[Curve], *, title: str, x: Axis, y: Axis, caption: str | None = None, stop: float | None = None
 ) -> "Figure":
     """Curves over one another, distinguished by line and mark; `stop` is where a ledger refuses."""
-    with plots.canvas(7.0, 5.0, title) as (figure, (axes,)):
+    height = 5.0 + 0.25 * max(0, len(drawn) - _CURVES)
+    with plots.canvas(7.0, height, title) as (figure, (axes,)):
         for place, curve in enumerate(drawn):
             _draw(axes, curve, place)
         if stop is not None:
