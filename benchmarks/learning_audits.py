@@ -85,7 +85,7 @@ if __name__ == "__main__":
         print(f"{name}: {cases.run_scaler(scale, cases.stated(1), alarm=ALARM).found:.2f}", flush=True)
     for audit in cases.AUDITS:
         found = [
-            cases.run(audit, fit(audit, 1), cases.stated(1), alarm=ALARM, rows_each=100, canaries=200).found
+            cases.run(audit, fit(audit, 1), cases.stated(1), alarm=ALARM, rows_each=500, canaries=150).found
             for fit in (cases.fit_privately, cases.fit_rows)
         ]
-        print(f"{audit}, 100 rows each: people clipped {found[0]:.2f}, rows clipped {found[1]:.2f}", flush=True)
+        print(f"{audit}, 500 rows each: people clipped {found[0]:.2f}, rows clipped {found[1]:.2f}", flush=True)

@@ -75,7 +75,9 @@ AUDITS = (
     Audit("NaiveBayes", 1_000, labels=tuple(THREE)),
     Audit("Ridge", 600, {"alpha": 10_000}, 1_200, labels=None),
 )
-NETWORK = Audit("TorchClassifier", 500, {"allow_float_gradients": True, "hidden": (), "steps": 50, "rate": 0.5})
+NETWORK = Audit(
+    "TorchClassifier", 400, {"allow_float_gradients": True, "hidden": (), "steps": 25, "sampling_rate": 0.5}
+)
 
 Fit = Callable[[pa.Table, list[str]], Any]
 
