@@ -60,3 +60,17 @@ def test_weights_go_in_and_out():
     assert (network.at(vector).vector() == vector).all()
     with pytest.raises(ValueError, match="another network"):
         network.put({})
+
+
+def test_weights_begin_at_random_and_alike_for_tests():
+    layers = perceptron(6, (4,), 3)
+    vectors = [Network(layers, (2, 4), 3, is_repeatable=same).vector() for same in (True, True, False, False)]
+    assert (vectors[0] == vectors[1]).all()
+    assert not (vectors[2] == vectors[3]).any()
+
+
+def test_other_rows_do_not_change_the_logits_of_a_row_by_a_step():
+    network = Network(perceptron(40, (16,), 3), (40,), 3)
+    codes = np.arange(40, dtype=np.uint16)[:, None]
+    alone = np.concatenate([network.logits(codes[row : row + 1]) for row in range(40)])
+    assert np.abs(network.logits(codes) - alone).max() < 2.0**-40

@@ -6,6 +6,7 @@ those of a list: an operation across rows, such as batch normalisation, is not o
 Needs the extra: pip install "discreet[torch]".
 """
 
+import copy
 import math
 import warnings
 from collections.abc import Sequence
@@ -115,12 +116,15 @@ def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> tuple[Layer,
     return tuple(layers[:-1])
 
 
-def build(layers: Sequence[Layer]) -> Any:
-    """A module of torch with fresh weights."""
+def build(layers: Sequence[Layer], *, is_repeatable: bool = False) -> Any:
+    """A module of torch with fresh weights; with the same ones at each call, for tests, where it is repeatable."""
     modules = []
-    for layer in layers:
-        arguments = {name: layer[name] for name in ARGUMENTS[layer["layer"]]}
-        modules.append(getattr(torch.nn, layer["layer"])(**arguments))
+    with torch.random.fork_rng(devices=(), enabled=is_repeatable):
+        if is_repeatable:
+            torch.manual_seed(0)
+        for layer in layers:
+            arguments = {name: layer[name] for name in ARGUMENTS[layer["layer"]]}
+            modules.append(getattr(torch.nn, layer["layer"])(**arguments))
     return torch.nn.Sequential(*modules).to(torch.float32)
 
 
@@ -131,14 +135,17 @@ class Network:
         layers: Its layers.
         slots: Number of slots of each feature; the input of a row is one-hot.
         classes: Number of classes, which is that of the outputs.
+        is_repeatable: Whether weights begin the same at each call, for tests.
 
     Raises:
         ParameterError: If the layers do not fit the inputs, the classes or one another.
     """
 
-    def __init__(self, layers: Sequence[Layer], slots: Sequence[int], classes: int) -> None:
+    def __init__(
+        self, layers: Sequence[Layer], slots: Sequence[int], classes: int, *, is_repeatable: bool = False
+    ) -> None:
         self.layers, self.slots = tuple(layers), tuple(slots)
-        self._module = build(layers)
+        self._module = build(layers, is_repeatable=is_repeatable)
         self._samples: Any = None
         shape = self._output_shape()
         if shape != (1, classes):
@@ -189,9 +196,10 @@ class Network:
         return self
 
     def logits(self, codes: Codes) -> NDArray[np.float64]:
-        """The outputs of each row."""
+        """The outputs of each row, in 64 bits: other rows change them less than a step of the lattice."""
         with torch.no_grad():
-            found: NDArray[np.float64] = self._module(self._inputs(codes)).numpy().astype(np.float64)
+            module = copy.deepcopy(self._module).to(torch.float64)
+            found: NDArray[np.float64] = module(self._inputs(codes).to(torch.float64)).numpy()
         return found
 
     def gradients(self, codes: Codes, target: Integers) -> NDArray[np.float32]:

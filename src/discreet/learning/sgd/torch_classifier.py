@@ -175,7 +175,8 @@ class TorchClassifier(PrivateClassifier):
 
         if self.module is None:
             hidden = [whole(width, "hidden") for width in self.hidden]
-            return network.Network(network.perceptron(sum(slots), hidden, classes), slots, classes)
+            layers = network.perceptron(sum(slots), hidden, classes)
+            return network.Network(layers, slots, classes, is_repeatable=not self._is_private)
         layers = network.describe(self.module)
         return network.Network(layers, slots, classes).put(network.module_weights(self.module))
 
