@@ -12,7 +12,7 @@ from sklearn.exceptions import DataConversionWarning
 
 import discreet as dp
 from discreet.errors import FAILURE, TableShapeError
-from discreet.learning.tables import encode_table
+from discreet.learning.tables import CountedRows, encode_table
 from learning.tiny import SlotClassifier, SlotRegressor
 
 FEATURES = {"age": dp.learning.linear_bins(0, 100, 8), "ward": dp.learning.categories(["a", "b"])}
@@ -123,7 +123,7 @@ def test_no_cell_is_read_before_the_charge(monkeypatch):
     x, y = table(50)
     spent = account(1)
     model = classifier(budget=spent).fit(x, y)
-    for name in ("estimator.encode_table", "classifier.class_numbers", "estimator.person_numbers"):
+    for name in ("estimator.encode_table", "classifier.class_numbers", "tables.person_numbers"):
         monkeypatch.setattr(f"discreet.learning.{name}", lambda *_: pytest.fail("cells were read"))
     with pytest.raises(dp.errors.BudgetError):
         model.fit(x, y, groups=y)
@@ -208,8 +208,8 @@ def test_files_that_differ_by_one_line_give_other_people_the_same_slots(monkeypa
     rows = "".join(f"{'00501' if i % 2 else '00544'},{'true' if i % 3 else 'false'},{i % 2},{i}\n" for i in range(200))
     features = {"zip": dp.learning.categories([501, 544]), "smoker": dp.learning.categories([True, False])}
     found = []
-    blocks = SlotClassifier._blocks
-    monkeypatch.setattr(SlotClassifier, "_blocks", lambda *given: found.append(blocks(*given)) or found[-1])
+    blocks = CountedRows.blocks
+    monkeypatch.setattr(CountedRows, "blocks", lambda rows: found.append(blocks(rows)) or found[-1])
     for her in ("", "N-1,unknown,maybe,x1\n", ",,,\n"):
         data = pd.read_csv(io.StringIO("zip,smoker,y,id\n" + rows + her))
         model = classifier(features=features, classes=[0, 1])

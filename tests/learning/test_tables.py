@@ -15,6 +15,7 @@ from discreet.errors import TableShapeError
 from discreet.learning.tables import (
     class_numbers,
     column_places,
+    counted_rows,
     encode_table,
     label_text,
     numbers,
@@ -168,3 +169,17 @@ def test_labels_are_found_by_their_names():
     assert class_numbers(np.array([1.0, 0.0]), [False, True]).tolist() == [1, 0]
     assert class_numbers(np.array(["no", "yes", ""]), ["no", "yes"]).tolist() == [0, 1, -1]
     assert label_text(object()) is None
+
+
+def test_rows_that_count_have_a_target_and_a_person():
+    codes, target = np.arange(8, dtype=np.uint16).reshape(4, 2), np.arange(4)
+    counts = np.array([True, True, False, True])
+    rows = counted_rows(codes, target, counts, np.array(["a", None, "b", "a"], dtype=object))
+    assert rows.target.tolist() == [0, 3]
+    assert rows.is_counted.tolist() == [True, False, False, True]
+    (block,) = rows.blocks()
+    assert block.people == 1
+    assert [len(each) for each in rows.part(np.array([False, True]))] == [1]
+    alone = counted_rows(codes, target, counts, None)
+    assert alone.person is None
+    assert alone.blocks()[0].people == 3

@@ -27,17 +27,19 @@ from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.lattice import ONE, Floats, Integers
 from discreet.learning.core.learner import Learner, PublicModel
 from discreet.learning.core.question import SessionTraining, training_of
-from discreet.learning.core.rows import EncodedRows, group_people, split_people
+from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.training import NoisySums, PeopleInMemory
 from discreet.learning.sklearn_protocol import SklearnProtocol
 from discreet.learning.tables import (
+    CountedRows,
+    OpenRows,
     TableView,
     column_places,
+    counted_rows,
     encode_table,
     of_length,
     open_cells,
     open_table,
-    person_numbers,
     require_readable,
 )
 from discreet.plan.models import ModelFacts
@@ -145,16 +147,14 @@ class PrivateEstimator(SklearnProtocol):
             ParameterError: If something needed is not declared, or does not fit.
             Failure: If reading or training failed after the charge.
         """
-        table = open_table(X)
-        target = self._open_target(y, table)
-        people = None if groups is None else of_length(open_cells(groups, "groups"), table, "groups")
-        features = self._table_features(table)
+        rows = self._open_rows(X, y, groups)
+        features = self._table_features(rows.table)
         spent = self._spending()
-        unit = unit_of(ROW if people is None else "person", self.neighbours)  # type: ignore[arg-type]
+        unit = unit_of(ROW if rows.people is None else "person", self.neighbours)  # type: ignore[arg-type]
         learner = self.learner(features, spent.amount, replace_one=self.neighbours == "replace_one")
         event = learner.schedule.event
         self._charge(event)
-        model = self._guard(lambda: self._train(learner, self._blocks(table, features, target, people)))
+        model = self._guard(lambda: self._train(learner, self._read_rows(rows, features).blocks()))
         return self.adopt(model, features, event, str(Guarantee(spent.epsilon, spent.delta, unit, "this fit")))
 
     def adopt(
@@ -258,18 +258,18 @@ class PrivateEstimator(SklearnProtocol):
             require_readable(feature.values, "the category")
         return dict(self.features)
 
-    def _blocks(
-        self, table: TableView, features: dict[str, DeclaredFeature], target: Any, people: Any
-    ) -> Sequence[EncodedRows]:
-        """The rows as codes, in blocks of whole people: cells are read here, and nowhere before."""
-        places = column_places(table, list(features), type(self).__name__, by_name=self.has_names)
-        codes = encode_table(table, places, list(features.values()))
-        steps, counts = self.target_steps(target)
-        person = None if people is None else person_numbers(people)
-        counts = counts if person is None else counts & (person >= 0)
-        if not counts.all():
-            codes, steps, person = codes[counts], steps[counts], None if person is None else person[counts]
-        return split_people(group_people(codes, steps, person))
+    def _open_rows(self, X: Any, y: Any, groups: Any) -> OpenRows:  # noqa: N803 - the name of scikit-learn
+        """The shape of what a fit or an evaluation reads, checked; no cell is read."""
+        table = open_table(X)
+        target = self._open_target(y, table)
+        people = None if groups is None else of_length(open_cells(groups, "groups"), table, "groups")
+        return OpenRows(table, target, people)
+
+    def _read_rows(self, rows: OpenRows, features: dict[str, DeclaredFeature]) -> CountedRows:
+        """The rows as codes: cells are read here, after the charge, and nowhere before."""
+        places = column_places(rows.table, list(features), type(self).__name__, by_name=self.has_names)
+        codes = encode_table(rows.table, places, list(features.values()))
+        return counted_rows(codes, *self.target_steps(rows.target), rows.people)
 
     def _open_target(self, y: Any, table: TableView) -> Any:
         if y is None:
@@ -280,7 +280,7 @@ class PrivateEstimator(SklearnProtocol):
             )
         cells = of_length(open_cells(y, "y"), table, "y")
         if len(getattr(y, "shape", ())) == 2:
-            warnings.warn("A column-vector y was passed when a 1d array was expected", DataConversionWarning, 3)
+            warnings.warn("A column-vector y was passed when a 1d array was expected", DataConversionWarning, 4)
         return cells
 
     def target_steps(self, target: Any) -> tuple[Integers, NDArray[np.bool_]]:

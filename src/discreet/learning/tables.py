@@ -17,12 +17,16 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError, TableShapeError
 from discreet.learning.core.cells import label_text, numbers, readable_name, slots_by_name, texts
 from discreet.learning.core.features import DeclaredFeature
-from discreet.learning.core.rows import Codes
+from discreet.learning.core.lattice import Integers
+from discreet.learning.core.rows import Codes, EncodedRows, group_people, split_people
 
 __all__ = [
+    "CountedRows",
+    "OpenRows",
     "TableView",
     "class_numbers",
     "column_places",
+    "counted_rows",
     "encode_table",
     "label_text",
     "numbers",
@@ -241,6 +245,50 @@ def person_numbers(groups: Any) -> NDArray[np.int64]:
     encoded = texts(groups).dictionary_encode()
     found: NDArray[np.int64] = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return found
+
+
+@dataclass(frozen=True)
+class OpenRows:
+    """A table with targets and people whose shape is known, and of which no cell was read."""
+
+    table: TableView
+    target: Any
+    people: Any
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """Rows as codes, those that count: they have a target, and a person where people are named.
+
+    Attributes:
+        codes: The slot of each feature.
+        target: The class number of a row, or its target in steps.
+        person: The person of each row, or None where each row is a person.
+        is_counted: Of all rows of the table, whether each is one of these.
+    """
+
+    codes: Codes
+    target: Integers
+    person: Integers | None
+    is_counted: NDArray[np.bool_]
+
+    def part(self, mask: NDArray[np.bool_]) -> list[EncodedRows]:
+        """Some of these rows, in blocks of whole people."""
+        person = None if self.person is None else self.person[mask]
+        return split_people(group_people(self.codes[mask], self.target[mask], person))
+
+    def blocks(self) -> list[EncodedRows]:
+        """All of these rows, in blocks of whole people."""
+        return split_people(group_people(self.codes, self.target, self.person))
+
+
+def counted_rows(codes: Codes, target: Integers, counts: NDArray[np.bool_], groups: Any) -> CountedRows:
+    """The rows that count and, where people are named, have a person."""
+    person = None if groups is None else person_numbers(groups)
+    counts = counts if person is None else counts & (person >= 0)
+    if not counts.all():
+        codes, target, person = codes[counts], target[counts], None if person is None else person[counts]
+    return CountedRows(codes, target, person, counts)
 
 
 def class_numbers(cells: Any, labels: Sequence[object]) -> NDArray[np.int64]:

@@ -123,7 +123,7 @@ def test_nothing_is_read_where_the_account_is_spent(monkeypatch):
 
     budget = account()
     budget.charge(dp.events.ConcentratedEvent(budget.budget.rho(1)))
-    monkeypatch.setattr("discreet.learning.evaluation.trial.encode_table", fail)
+    monkeypatch.setattr("discreet.learning.estimator.encode_table", fail)
     monkeypatch.setattr(SlotClassifier, "target_steps", fail)
     with pytest.raises(BudgetError):
         dp.learning.evaluate(classifier(budget=budget), *rows_of(30))

@@ -11,14 +11,19 @@ from discreet.learning.evaluation.holdout import (
     KeyedSplit,
     fold_numbers,
     folds_event,
-    gather,
     is_below,
+    number_people,
     parallel_event,
 )
+from discreet.learning.tables import counted_rows
 
 GENERATOR = np.random.default_rng(89)
 SMALL = events.DiscreteGaussianEvent(Fraction(100), Fraction(1))
 LARGE = events.compose([SMALL] * 3)
+
+
+def parts_of(codes, target, counts, groups):
+    return number_people(counted_rows(codes, target, counts, groups), groups, KeyedSplit())
 
 
 def people(number=3000, most=4):
@@ -39,7 +44,7 @@ def test_a_person_is_always_on_the_same_side_whoever_else_is_there():
 def test_parts_are_disjoint_and_hold_whole_people():
     groups = people(400)
     codes, target = np.zeros((len(groups), 2), dtype=np.uint16), np.arange(len(groups))
-    rows = gather(codes, target, np.ones(len(groups), dtype=np.bool_), groups, KeyedSplit())
+    rows = parts_of(codes, target, np.ones(len(groups), dtype=np.bool_), groups)
     fold = fold_numbers(rows.numbers, 5)
     names = [{groups[each] for block in rows.part(fold == part) for each in block.target} for part in range(5)]
     assert sum(map(len, names)) == len(set.union(*names)) == 400
@@ -50,9 +55,9 @@ def test_parts_are_disjoint_and_hold_whole_people():
 def test_rows_that_do_not_count_or_have_no_person_are_in_no_part():
     groups = np.array(["a", None, "b", "b"], dtype=object)
     counts = np.array([True, True, False, True])
-    rows = gather(np.zeros((4, 1), dtype=np.uint16), np.arange(4), counts, groups, KeyedSplit())
+    rows = parts_of(np.zeros((4, 1), dtype=np.uint16), np.arange(4), counts, groups).rows
     assert rows.target.tolist() == [0, 3]
-    alone = gather(np.zeros((4, 1), dtype=np.uint16), np.arange(4), counts, None, KeyedSplit())
+    alone = parts_of(np.zeros((4, 1), dtype=np.uint16), np.arange(4), counts, None).rows
     assert alone.target.tolist() == [0, 1, 3]
     assert alone.person is None
 

@@ -55,7 +55,9 @@ def test_the_score_of_a_regressor_is_a_count_and_a_sum():
             return np.full((len(codes), 1), ONE)
 
     cells = trial.open_rows(estimator, np.zeros((40_000, 2)), np.full(40_000, 6.0), None)
-    table = plan.score(Still(), cells.read(estimator, FEATURES, KeyedSplit()).part(np.ones(40_000, dtype=np.bool_)))
+    table = plan.score(
+        Still(), trial.read_rows(cells, estimator, FEATURES, KeyedSplit()).part(np.ones(40_000, dtype=np.bool_))
+    )
     assert table.largest == 4
     assert table.mean_squared_error.value == pytest.approx(4, abs=0.1)  # noise of about 0.005 times 16
 
@@ -137,7 +139,7 @@ def test_a_warning_after_the_charge_is_not_shown(run, monkeypatch, recwarn):
         _ = np.float64(1) / np.float64(0)
         return encode_table(*given)
 
-    monkeypatch.setattr("discreet.learning.evaluation.trial.encode_table", warn)
+    monkeypatch.setattr("discreet.learning.estimator.encode_table", warn)
     run(classifier(), *table_of())
     assert not recwarn.list
 
@@ -147,7 +149,7 @@ def test_a_warning_that_is_an_error_after_the_charge_is_one_sentence(run, monkey
     def fail(*_):
         raise RuntimeWarning("a cell is 73.5193")
 
-    monkeypatch.setattr("discreet.learning.evaluation.trial.encode_table", fail)
+    monkeypatch.setattr("discreet.learning.estimator.encode_table", fail)
     with pytest.raises(Failure) as caught:
         run(classifier(), *table_of())
     assert "73.5193" not in str(caught.value)

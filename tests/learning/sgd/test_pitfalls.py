@@ -97,7 +97,7 @@ def test_pitfall_4_the_event_is_charged_before_rows_and_is_the_same_for_all_rows
         dp.learning.BudgetAccount, "charge", lambda self, event: seen.append(event) or original(self, event)
     )
     monkeypatch.setattr(dp.learning.TorchClassifier, "_network", lambda *_: SimpleNamespace(length=4))
-    monkeypatch.setattr(dp.learning.TorchClassifier, "_blocks", read)
+    monkeypatch.setattr(dp.learning.TorchClassifier, "_read_rows", read)
     for people in (3, 500):
         with pytest.raises(dp.Failure):
             network_classifier().fit(np.full((people, 1), 7.0), np.arange(people) % 2)

@@ -14,6 +14,7 @@ from discreet.learning.evaluation import trial
 from discreet.learning.evaluation.figures import ErrorTable, Figure, ScoreTable, mean
 from discreet.learning.evaluation.holdout import KeyedSplit, fold_numbers, folds_event, is_below, parallel_event
 from discreet.learning.evaluation.scores import DEFAULT_BINS
+from discreet.learning.tables import OpenRows
 from discreet.release.guarantee import Guarantee
 
 MOST_FOLDS = 100
@@ -176,7 +177,7 @@ def evaluate(
     trial.charge(estimator, event)
 
     def work() -> tuple[PublicModel, ScoreTable | ErrorTable]:
-        people = cells.read(estimator, plan.features, KeyedSplit())
+        people = trial.read_rows(cells, estimator, plan.features, KeyedSplit())
         out = is_below(people.numbers, Fraction(1) if is_fitted else share)
         found = model.model_ if is_fitted else plan.train(people.part(~out))
         return found, plan.score(found, people.part(out))
@@ -252,7 +253,7 @@ def cross_validate(
     trial.charge(estimator, event)
 
     def work() -> list[ScoreTable | ErrorTable]:
-        people = cells.read(estimator, plan.features, KeyedSplit())
+        people = trial.read_rows(cells, estimator, plan.features, KeyedSplit())
         fold = fold_numbers(people.numbers, number)
         models = [plan.train(people.part(fold != each)) for each in range(number)]
         return [plan.score(models[each], people.part(fold == each)) for each in range(number)]
@@ -271,7 +272,7 @@ def figures_of(table: ScoreTable | ErrorTable) -> dict[str, Figure]:
     return {"auc": table.auc, "accuracy": table.accuracy, "base_rate": table.base_rate, "rows": table.rows}
 
 
-def _guarantee(estimator: PrivateEstimator, cells: trial.OpenRows, span: str) -> str:
+def _guarantee(estimator: PrivateEstimator, cells: OpenRows, span: str) -> str:
     spent = trial.spending_of(estimator)
     return str(Guarantee(spent.epsilon, spent.delta, trial.unit_of_rows(estimator, cells), span))
 

@@ -30,7 +30,7 @@ import json
 import secrets
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,8 @@ from numpy.typing import NDArray
 from discreet import events
 from discreet.accounting.prices import total
 from discreet.learning.core.lattice import Integers
-from discreet.learning.core.rows import Codes, EncodedRows, group_people, split_people
-from discreet.learning.tables import person_numbers, texts
+from discreet.learning.core.rows import Codes, EncodedRows
+from discreet.learning.tables import CountedRows, texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -114,34 +114,25 @@ def is_below(numbers: Numbers, share: Fraction) -> NDArray[np.bool_]:
     return found
 
 
-@dataclass(frozen=True)
-class RowsOfPeople:
+class RowsOfPeople(NamedTuple):
     """Rows as codes, whose people are known: what parts are taken from.
 
     Attributes:
-        codes: The slot of each feature.
-        target: The class number of a row, or its target in steps.
-        person: The person of each row, or None where each row is a person.
-        numbers: The number of the person of each row.
+        rows: The rows that count.
+        numbers: The number of the person of each of them.
     """
 
-    codes: Codes
-    target: Integers
-    person: Integers | None
+    rows: CountedRows
     numbers: Numbers
 
     def part(self, mask: NDArray[np.bool_]) -> list[EncodedRows]:
         """The rows of some people, in blocks."""
-        person = None if self.person is None else self.person[mask]
-        return split_people(group_people(self.codes[mask], self.target[mask], person))
+        return self.rows.part(mask)
 
 
-def gather(codes: Codes, target: Integers, counts: NDArray[np.bool_], groups: Any, split: KeyedSplit) -> RowsOfPeople:
-    """Rows that count and have a person, with the numbers of their people."""
-    numbers = split.numbers(groups, len(codes))
-    person = None if groups is None else person_numbers(groups)
-    counts = counts if person is None else counts & (person >= 0)
-    return RowsOfPeople(codes[counts], target[counts], None if person is None else person[counts], numbers[counts])
+def number_people(rows: CountedRows, groups: Any, split: KeyedSplit) -> RowsOfPeople:
+    """Rows with the numbers of their people."""
+    return RowsOfPeople(rows, split.numbers(groups, len(rows.is_counted))[rows.is_counted])
 
 
 def parallel_event(fit: events.Event, score: events.Event, *, replace_one: bool) -> events.Event:

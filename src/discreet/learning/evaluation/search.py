@@ -47,6 +47,7 @@ from discreet.learning.evaluation.evaluate import SCORE_SHARE, figures_of, lines
 from discreet.learning.evaluation.figures import ErrorTable, Figure, ScoreTable
 from discreet.learning.evaluation.holdout import KeyedSplit, is_below, parallel_event
 from discreet.learning.evaluation.scores import DEFAULT_BINS
+from discreet.learning.tables import OpenRows
 from discreet.mechanisms.selection.repeated import RepeatedSelection
 from discreet.planner.budget.allocation import Spending
 from discreet.release.guarantee import Guarantee
@@ -285,7 +286,7 @@ def _plans(
     model: Any,
     choices: list[dict[str, Any]],
     shared: PrivateEstimator,
-    cells: trial.OpenRows,
+    cells: OpenRows,
     how: trial.Scoring,
     rho: Fraction,
 ) -> list[trial.Trial]:
@@ -316,14 +317,14 @@ def require_cost(event: events.Event, rho: Fraction, name: str) -> None:
         )
 
 
-def _read(plans: list[trial.Trial], cells: trial.OpenRows, share: Fraction) -> list[_Parts]:
+def _read(plans: list[trial.Trial], cells: OpenRows, share: Fraction) -> list[_Parts]:
     """The people of each candidate's trial, on the same side for all; rows are encoded once for the same features."""
     split, known = KeyedSplit(), dict[tuple[Any, ...], _Parts]()
     found = []
     for plan in plans:
         key = tuple((name, id(feature)) for name, feature in plan.features.items())
         if key not in known:
-            people = cells.read(plan.estimator, plan.features, split)
+            people = trial.read_rows(cells, plan.estimator, plan.features, split)
             out = is_below(people.numbers, share)
             known[key] = _Parts(people.part(~out), people.part(out))
         found.append(known[key])

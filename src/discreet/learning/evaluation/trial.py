@@ -23,7 +23,7 @@ from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.training import NoisySums, PeopleInMemory, Schedule, planned_sum
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.evaluation.figures import ErrorTable, ScoreTable, table_from_json
-from discreet.learning.evaluation.holdout import KeyedSplit, RowsOfPeople, gather
+from discreet.learning.evaluation.holdout import KeyedSplit, RowsOfPeople, number_people
 from discreet.learning.evaluation.scores import (
     DEFAULT_BINS,
     MOST_CLASSES,
@@ -36,7 +36,7 @@ from discreet.learning.evaluation.scores import (
 )
 from discreet.learning.regressor import PrivateRegressor
 from discreet.learning.sgd.torch_classifier import TorchClassifier
-from discreet.learning.tables import TableView, column_places, encode_table, of_length, open_cells, open_table
+from discreet.learning.tables import OpenRows
 from discreet.planner.budget.allocation import Spending
 
 T = TypeVar("T")
@@ -109,29 +109,16 @@ def scoring(bins: object, max_rows: object, largest_error: Number, confidence: N
     return Scoring(number, most, share, float(inside))
 
 
-@dataclass(frozen=True)
-class OpenRows:
-    """A table with targets and people whose shape is known, and of which no cell was read."""
-
-    table: TableView
-    target: Any
-    people: Any
-
-    def read(
-        self, estimator: PrivateEstimator, features: dict[str, DeclaredFeature], split: KeyedSplit
-    ) -> RowsOfPeople:
-        """The rows as codes, with the numbers of their people: cells are read here, after the charge."""
-        places = column_places(self.table, list(features), type(estimator).__name__, by_name=estimator.has_names)
-        codes = encode_table(self.table, places, list(features.values()))
-        steps, counts = estimator.target_steps(self.target)
-        return gather(codes, steps, counts, self.people, split)
-
-
 def open_rows(estimator: PrivateEstimator, table: Any, target: Any, groups: Any) -> OpenRows:
     """The shape of what a trial reads."""
-    view = open_table(table)
-    people = None if groups is None else of_length(open_cells(groups, "groups"), view, "groups")
-    return OpenRows(view, estimator._open_target(target, view), people)
+    return estimator._open_rows(table, target, groups)
+
+
+def read_rows(
+    rows: OpenRows, estimator: PrivateEstimator, features: dict[str, DeclaredFeature], split: KeyedSplit
+) -> RowsOfPeople:
+    """The rows as codes, with the numbers of their people: cells are read here, after the charge."""
+    return number_people(estimator._read_rows(rows, features), rows.people, split)
 
 
 @dataclass(frozen=True)
