@@ -45,16 +45,22 @@ def test_a_design_has_one_column_for_numbers_and_one_for_each_category():
 
 
 @pytest.mark.guarantee("learning.linear.ridge_learner")
-def test_sums_are_those_of_a_plain_loop():
+@pytest.mark.parametrize("names", [["age", "sex", "hours"], ["age", "hours"], ["sex"]])
+def test_sums_are_those_of_a_plain_loop(names):
     codes, target = _rows(50, np.random.default_rng(1))
-    design, expected = design_of(FEATURES), np.zeros((7, 7), dtype=np.int64)
+    features = {name: FEATURES[name] for name in names}
+    codes = codes[:, [list(FEATURES).index(name) for name in names]]
+    design = design_of(features)
+    expected = np.zeros((design.width, design.width), dtype=np.int64)
     for row, steps in zip(codes.astype(int), target, strict=True):
-        entries = np.zeros(7, dtype=np.int64)
+        entries = np.zeros(design.width, dtype=np.int64)
         entries[0], entries[-1] = SCALE, (steps + SCALE // 2) >> 10
         for slot in row + design.firsts:
             entries[design.columns[slot]] = design.values[slot]
         expected += np.outer(entries, entries)
-    assert _sum(codes, target).tolist() == expected[np.triu_indices(7)].tolist()
+    found = people_sum(RidgeLearner(features, Fraction(1, 10))._step(), [group_people(codes, target, None)])
+    assert found.tolist() == expected[np.triu_indices(design.width)].tolist()
+    assert design.has_fixed_columns == ("sex" not in names)
 
 
 @pytest.mark.guarantee("learning.linear.ridge_learner")

@@ -59,6 +59,11 @@ class RidgeDesign:
     firsts: Integers
     width: int
 
+    @property
+    def has_fixed_columns(self) -> bool:
+        """Whether every slot of a feature has the same column: all features are numbers."""
+        return self.width == len(self.firsts) + 2
+
 
 def design_of(features: Mapping[str, DeclaredFeature]) -> RidgeDesign:
     """The design of declared features: public."""
@@ -100,12 +105,14 @@ class ProductSums:
         target = (np.clip(rows.target, -ONE, ONE) + SCALE // 2) >> HALF_BITS
         constant = np.full((count, 1), SCALE, dtype=np.int64)
         entries = np.hstack([constant, self.design.values[slots], target[:, None]])
-        last = np.full((count, 1), width - 1, dtype=np.int64)
-        columns = np.hstack([np.zeros_like(constant), self.design.columns[slots], last])
+        found = self.design.columns[self.design.firsts[None, :] if self.design.has_fixed_columns else slots]
+        first, last = (np.full((len(found), 1), column, dtype=np.int64) for column in (0, width - 1))
+        columns = np.hstack([first, found, last])
         one, other = np.triu_indices(entries.shape[1])
         low, high = columns[:, one], columns[:, other]
         places = low * width - low * (low - 1) // 2 + high - low
-        return Contributions(places, entries[:, one] * entries[:, other])
+        products = entries[:, one] * entries[:, other]
+        return Contributions(np.broadcast_to(places, products.shape), products)
 
 
 @dataclass(frozen=True)
