@@ -1,11 +1,14 @@
 """The contract of a learner: public facts, a schedule made from them alone, and training on noisy sums."""
 
 from abc import ABC, abstractmethod
+from fractions import Fraction
+from functools import cached_property
 from typing import Any, Self
 
 from discreet.learning.core.lattice import Integers
 from discreet.learning.core.rows import Codes
-from discreet.learning.core.training import NoisySums, Schedule
+from discreet.learning.core.sums import Step
+from discreet.learning.core.training import NoisySums, Schedule, planned_sum
 
 
 class PublicModel(ABC):
@@ -36,3 +39,20 @@ class Learner(ABC):
     @abstractmethod
     def train(self, sums: NoisySums) -> PublicModel:
         """The model, from noisy sums alone."""
+
+
+class OneSumLearner(Learner):
+    """A learner that asks for one sum, whose clip and length follow from public facts."""
+
+    rho: Fraction
+    replace_one: bool
+
+    @abstractmethod
+    def _step(self) -> Step:
+        """The rule by which rows contribute."""
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """One sum, with all of rho."""
+        step = self._step()
+        return Schedule((planned_sum(step.clip, step.length, self.rho, replace_one=self.replace_one),))

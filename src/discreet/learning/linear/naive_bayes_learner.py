@@ -22,16 +22,15 @@ References
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.lattice import ONE, Floats, Integers, root_up, steps_of
-from discreet.learning.core.learner import Learner
+from discreet.learning.core.learner import OneSumLearner
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.sums import Contributions
-from discreet.learning.core.training import NoisySums, Schedule, planned_sum
+from discreet.learning.core.training import NoisySums
 from discreet.learning.linear.linear_model import LinearModel, first_slots, slot_count
 
 
@@ -59,7 +58,7 @@ class ClassSlotCounts:
 
 
 @dataclass(frozen=True)
-class NaiveBayesLearner(Learner):
+class NaiveBayesLearner(OneSumLearner):
     """Naive Bayes with all its public parameters.
 
     Attributes:
@@ -75,12 +74,6 @@ class NaiveBayesLearner(Learner):
     rho: Fraction
     replace_one: bool = False
     smoothing: float = 1.0
-
-    @cached_property
-    def schedule(self) -> Schedule:
-        """One sum."""
-        step = self._step()
-        return Schedule((planned_sum(step.clip, step.length, self.rho, replace_one=self.replace_one),))
 
     def train(self, sums: NoisySums) -> LinearModel:
         """The model, from noisy counts alone."""

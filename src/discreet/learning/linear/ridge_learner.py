@@ -25,16 +25,15 @@ References
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.lattice import BITS, ONE, Integers, root_up
-from discreet.learning.core.learner import Learner
+from discreet.learning.core.learner import OneSumLearner
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.sums import Contributions
-from discreet.learning.core.training import NoisySums, Schedule, planned_sum
+from discreet.learning.core.training import NoisySums
 from discreet.learning.linear.least_squares import RidgeSolution, ridge_solution, symmetric
 from discreet.learning.linear.linear_model import LinearModel, first_slots, weight_steps
 
@@ -116,7 +115,7 @@ class ProductSums:
 
 
 @dataclass(frozen=True)
-class RidgeLearner(Learner):
+class RidgeLearner(OneSumLearner):
     """Ridge regression with all its public parameters.
 
     Attributes:
@@ -130,12 +129,6 @@ class RidgeLearner(Learner):
     rho: Fraction
     replace_one: bool = False
     alpha: float = 0.0
-
-    @cached_property
-    def schedule(self) -> Schedule:
-        """One sum."""
-        step = self._step()
-        return Schedule((planned_sum(step.clip, step.length, self.rho, replace_one=self.replace_one),))
 
     def train(self, sums: NoisySums) -> LinearModel:
         """The model, from noisy products alone."""

@@ -22,17 +22,16 @@ References
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.lattice import ONE, Floats, Integers, root_up
-from discreet.learning.core.learner import Learner, PublicModel
+from discreet.learning.core.learner import OneSumLearner, PublicModel
 from discreet.learning.core.rows import Codes, EncodedRows
 from discreet.learning.core.sums import Contributions
-from discreet.learning.core.training import NoisySums, Schedule, planned_sum
+from discreet.learning.core.training import NoisySums
 from discreet.learning.linear.least_squares import means_and_deviations
 from discreet.learning.linear.ridge_learner import SCALE, design_of
 
@@ -89,7 +88,7 @@ class SquareSums:
 
 
 @dataclass(frozen=True)
-class ScaleLearner(Learner):
+class ScaleLearner(OneSumLearner):
     """Means and deviations with all public parameters.
 
     Attributes:
@@ -101,12 +100,6 @@ class ScaleLearner(Learner):
     features: Mapping[str, DeclaredFeature]
     rho: Fraction
     replace_one: bool = False
-
-    @cached_property
-    def schedule(self) -> Schedule:
-        """One sum."""
-        step = self._step()
-        return Schedule((planned_sum(step.clip, step.length, self.rho, replace_one=self.replace_one),))
 
     def train(self, sums: NoisySums) -> ScaleModel:
         """The model, from noisy sums alone."""
