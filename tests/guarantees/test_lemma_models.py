@@ -32,7 +32,7 @@ MODELS = {
     "naive Bayes": (lambda: dp.learning.NaiveBayes(size=60), "income"),
     "naive Bayes of three": (lambda: dp.learning.NaiveBayes(size=60, classes=["F", "M", "X"]), "sex"),
     "ridge": (lambda: dp.learning.Ridge(size=60), "cost"),
-    "scaler": (lambda: dp.learning.StandardScaler(size=60, features=NUMBERS), "income"),
+    "scaler": (lambda: dp.learning.StandardScaler(size=60, features=NUMBERS), None),
 }
 ON_EVERY_ENGINE = ("logistic", "boosting", "boosted regression", "ridge")
 HEADER = "id,age,cost,sex,income\n"
