@@ -308,15 +308,17 @@ def pipeline_of(planted, epsilon, mechanism=None, **promise):
 
 
 def test_canaries_of_a_session_have_ids_and_keys_that_nobody_has():
-    table = pa.table({"id": [1, 7, None], "ward": ["canary group 1", None, "B"], "age": pa.array([1, 2, 3], pa.int8())})
+    table = pa.table(
+        {"id": [1, 2**60, None], "ward": ["canary group 1", None, "B"], "age": pa.array([1, 2, 3], pa.int8())}
+    )
     planted = session_canaries(table, 3, privacy_unit="id", group="ward", values={"age": 5})
-    assert [canary.unit for canary in planted.canaries] == [8, 9, 10]
+    assert [canary.unit for canary in planted.canaries] == [2, 3, 4]
     assert planted.keys == ["canary group 0", "canary group 2", "canary group 3"]
     with_two = planted.table_with([planted.canaries[0], planted.canaries[2]])
     assert with_two.schema == table.schema
     assert with_two.to_pylist()[3:] == [
-        {"id": 8, "ward": "canary group 0", "age": 5},
-        {"id": 10, "ward": "canary group 3", "age": 5},
+        {"id": 2, "ward": "canary group 0", "age": 5},
+        {"id": 4, "ward": "canary group 3", "age": 5},
     ]
     assert planted.table_with([]).equals(table)
     with pytest.raises(ParameterError, match="one of"):

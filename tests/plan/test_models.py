@@ -4,6 +4,7 @@ import numpy as np
 
 from discreet.plan.models import (
     BYTES_IN_A_BLOCK,
+    LEAST_BLOCKS,
     LONG_TEXT,
     MOST_BLOCKS,
     TrainableModel,
@@ -14,9 +15,9 @@ from trainable import CountEstimator
 
 
 def test_blocks_have_a_bounded_number_of_people_and_of_bytes():
-    assert number_of_blocks(1, 1, 100) == 1
-    assert number_of_blocks(200_001, 1, 100) == 2
-    assert number_of_blocks(200_000, 10, 1_000) == -(-200_000 * 10_000 // BYTES_IN_A_BLOCK) == 15
+    assert number_of_blocks(1, 1, 100) == LEAST_BLOCKS == 16
+    assert number_of_blocks(3_200_001, 1, 100) == 17
+    assert number_of_blocks(200_000, 20, 1_000) == -(-200_000 * 20_000 // BYTES_IN_A_BLOCK) == 30
     assert number_of_blocks(10**15, 1, 100) == MOST_BLOCKS
 
 

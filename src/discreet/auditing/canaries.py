@@ -28,6 +28,7 @@ for delta = 0; for delta > 0 ours is tight, theirs is not). Mahloujifar, Melis a
 Privacy in One Run, ICML 2025 (the recursion for trade-off curves).
 """
 
+import itertools
 import math
 import secrets
 import time
@@ -277,8 +278,8 @@ def _unseen(column: pa.ChunkedArray, count: int, what: str) -> list[Any]:
     """Values of a column's type that it does not have."""
     seen = set(column.to_pylist())
     if pa.types.is_integer(column.type):
-        first = 1 + max((value for value in seen if value is not None), default=0)
-        return list(range(first, first + count))
+        unused = itertools.filterfalse(seen.__contains__, itertools.count(1))
+        return list(itertools.islice(unused, count))
     candidates = (f"{what} {number}" for number in range(count + len(seen)))
     return [value for value in candidates if value not in seen][:count]
 

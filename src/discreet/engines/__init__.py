@@ -89,8 +89,8 @@ class Engine(Protocol):
     def has_inferred(self, scan: Scan) -> bool:
         """Whether a query reads an in-memory table whose column types were inferred: texts are read in one form."""
 
-    def blocks(self, prepared: PreparedBlocks, *, largest: int = LARGEST_BLOCK) -> Iterator[Block]:
-        """Every block with its number, 0 first, from one pass over the rows; None for one of more bytes."""
+    def blocks(self, prepared: PreparedBlocks, *, largest: int | None = LARGEST_BLOCK) -> Iterator[Block]:
+        """Every block with its number, 0 first, from one pass; None for one of more bytes than `largest`."""
 
     def progress(self) -> Stage | None:
         """How far it is with what it runs now; only an owner may see it."""

@@ -176,10 +176,10 @@ class SQLEngine(ABC):
             raise _compile_error(self.dialect.name)
         return prepared
 
-    def blocks(self, prepared: PreparedBlocks, *, largest: int = LARGEST_BLOCK) -> Iterator[Block]:
+    def blocks(self, prepared: PreparedBlocks, *, largest: int | None = LARGEST_BLOCK) -> Iterator[Block]:
         """Every block with its number, 0 first; the engine makes one pass, at the first of them.
 
-        A block of more than `largest` bytes is None.
+        A block of more than `largest` bytes is None; without that number no block is.
         """
         with Spool(prepared.split, self._workspace.path, largest) as spool:
             self._fill(spool, prepared)

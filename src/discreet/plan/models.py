@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PEOPLE_IN_A_BLOCK = 200_000
 BYTES_IN_A_BLOCK = 2**27
+LEAST_BLOCKS = 16
 MOST_BLOCKS = 10_000
 LONG_TEXT = 64
 
@@ -244,7 +245,7 @@ def search_training(
 
 
 def number_of_blocks(people: int, rows: int, row_bytes: int) -> int:
-    """How many blocks of people keep each far below the bytes that a block may have, from public numbers alone.
+    """How many blocks of people keep each small in memory, from public numbers alone; it changes no sum.
 
     Args:
         people: The declared number of people.
@@ -255,7 +256,7 @@ def number_of_blocks(people: int, rows: int, row_bytes: int) -> int:
         The number of blocks.
     """
     by_bytes = -(-people * rows * row_bytes // BYTES_IN_A_BLOCK)
-    return min(MOST_BLOCKS, max(-(-people // PEOPLE_IN_A_BLOCK), by_bytes))
+    return min(MOST_BLOCKS, max(LEAST_BLOCKS, -(-people // PEOPLE_IN_A_BLOCK), by_bytes))
 
 
 def longest_text(values: Sequence[str]) -> int:

@@ -91,16 +91,16 @@ class Models(QuestionKind[ModelPlan]):
             yield TrainingRows(blocks, spelled, end, is_large and engine.has_modules(plan.training.modules))
 
     def run(self, plan: ModelPlan, prepared: TrainingRows, pipeline: "Pipeline") -> Any:
-        """All people, as codes; a block of several times more rows than declared fails the training."""
+        """All people, as codes; a block may have any number of bytes, so none fails the training after its charge."""
         engine: Any = pipeline.engine(plan.dataset)
         words = (plan.training, plan.unit_columns, prepared.spellings)
         if prepared.is_in_cluster:
-            people = engine.people(prepared.blocks, partial(pack_block, *words), plan.training.add)
+            people = engine.people(
+                prepared.blocks, partial(pack_block, dict(prepared.blocks.split.longest), *words), plan.training.add
+            )
             return prepared.end.enter_context(people)
         blocks = []
-        for _, rows in engine.blocks(prepared.blocks):
-            if rows is None:
-                raise MemoryError("a block of rows that is too large")
+        for _, rows in engine.blocks(prepared.blocks, largest=None):
             blocks.append(encode_block(*words, rows))
         return plan.training.people(blocks)
 

@@ -51,8 +51,18 @@ def test_rows_that_are_units_have_neither_people_nor_names():
 
 
 def test_blocks_that_stay_in_a_cluster_have_digests_for_long_names():
-    long = pa.table({"unit": ["a" * (LONG_NAME + 1), "b" * LONG_NAME, None], "sex": ["F", "M", "F"]})
-    _, _, names = pack_block(Seen(), ["unit"], {}, long)
+    long = pa.table({"unit": ["a" * (LONG_NAME + 1), "b" * LONG_NAME, None], "sex": ["F", "M", "long"]})
+    rows, _, names = pack_block({"sex": 1}, Seen(), ["unit"], {}, long)
     first, second, third = names.column("unit").to_pylist()
     assert len(first) == 192
     assert (second, third) == ("b" * LONG_NAME, None)
+    assert rows.column("sex").to_pylist() == ["F", "M", None]
+
+
+def test_texts_of_more_bytes_than_an_array_can_have_are_packed():
+    """Seventeen cells of 2^27 bytes: 2^31 bytes are more than the offsets of 32 bits that Spark's texts have."""
+    cell = pa.array(["z" * 2**27])
+    long = pa.table({"unit": pa.chunked_array([cell] * 17), "sex": pa.chunked_array([cell] * 17)})
+    rows, people, _ = pack_block({"sex": 1}, Seen(), ["unit"], {}, long)
+    assert rows.column("sex").null_count == 17
+    assert len(set(people.tolist())) == 1

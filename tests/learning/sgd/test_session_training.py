@@ -53,6 +53,29 @@ def test_the_argument_of_the_estimator_is_not_the_permission_of_the_owner():
         assert float(session.remaining()) == 6
 
 
+@pytest.mark.parametrize(("first", "second"), [("open", "strict"), ("strict", "open")])
+def test_a_joined_table_has_no_say_for_the_gradients_of_another(first, second):
+    """Both tables are read, so the owners of both have to allow it; the order of a join changes nothing."""
+    text = """
+        {name}:
+          privacy_unit: pid
+          max_rows: 1
+          population: 500
+          allow_float_gradients: {allowed}
+          budget: {{epsilon: 3, delta: 1e-6}}
+          columns: {{pid: {{type: integer}}, {name}_ill: {{type: text, keys: ["no", "yes"]}}}}
+    """
+    parts = [text.format(name=name, allowed=allowed) for name, allowed in (("open", "true"), ("strict", "false"))]
+    rows = {name: pa.table({"pid": [1, 2], f"{name}_ill": ["no", "yes"]}) for name in ("open", "strict")}
+    joined = dp.table(first).join(dp.table(second), on="pid")
+    network = joined.fit(dp.learning.TorchClassifier(), target="strict_ill", features=["open_ill"])
+    with (
+        dp.Session(dp.Catalog.parse("tables:" + "".join(parts)), sources=rows, ledger=":memory:") as session,
+        pytest.raises(ParameterError, match="the owner has to allow"),
+    ):
+        session.explain(network, epsilon=1)
+
+
 @needs_torch
 def test_a_session_trains_a_network_and_its_release_names_floats(tmp_path):
     with protect() as session:

@@ -11,6 +11,7 @@ how many there are. Every block is there, also one without rows.
 """
 
 import itertools
+import math
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -80,12 +81,18 @@ class Split:
         """A batch of the pass without long texts, so that the bytes of a row are bounded; each by its cell alone."""
         most, arrays = dict(self.longest), list(batch.columns)
         for place, (name, _) in enumerate(self.columns, 1):
-            if name in most and _is_text(arrays[place]):
-                is_short = pc.less_equal(pc.binary_length(arrays[place]), most[name])
-                arrays[place] = pc.if_else(is_short, arrays[place], pa.scalar(None, arrays[place].type))
+            if name in most:
+                arrays[place] = drop_long_texts(arrays[place], most[name])
             elif name in self.owners:
                 arrays[place] = digest_long_names(arrays[place])
         return pa.record_batch(arrays, schema=batch.schema)
+
+
+def drop_long_texts(cells: pa.Array, most: int) -> pa.Array:
+    """Cells, where texts of more than so many bytes are missing; numbers are as they were."""
+    if not _is_text(cells):
+        return cells
+    return pc.if_else(pc.less_equal(pc.binary_length(cells), most), cells, pa.scalar(None, cells.type))
 
 
 def digest_long_names(names: pa.Array) -> pa.Array:
@@ -187,8 +194,8 @@ def _is_text(column: pa.Array) -> bool:
 class Spool:
     """Blocks between engine and consumer, in one file that is deleted when it is closed."""
 
-    def __init__(self, split: Split, directory: Path, largest: int = LARGEST_BLOCK) -> None:
-        self._split, self._largest = split, largest
+    def __init__(self, split: Split, directory: Path, largest: int | None = LARGEST_BLOCK) -> None:
+        self._split, self._largest = split, math.inf if largest is None else largest
         self._path = directory / f"blocks-{secrets.token_hex(8)}.arrow"
         self._writer = pa.ipc.new_file(str(self._path), split.schema)
         self._written = 0

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.engines.sql.blocks import digest_long_names
+from discreet.engines.sql.blocks import digest_long_names, drop_long_texts
 from discreet.plan.models import ModelTraining, PersonIds
 
 Spellings = Mapping[str, Mapping[str, str]]
@@ -40,12 +40,24 @@ def encode_block(training: ModelTraining, unit_columns: Sequence[str], spellings
     return training.encode(rows.drop_columns(list(unit_columns)), people, names)
 
 
-def pack_block(training: ModelTraining, unit_columns: Sequence[str], spellings: Spellings, rows: pa.Table) -> bytes:
-    """The same as bytes, for blocks that stay where they were encoded; long names are digests, as in other blocks."""
-    for name in unit_columns:
-        rows = rows.set_column(
-            rows.column_names.index(name), name, digest_long_names(rows.column(name).combine_chunks())
-        )
+def pack_block(
+    longest: Mapping[str, int],
+    training: ModelTraining,
+    unit_columns: Sequence[str],
+    spellings: Spellings,
+    rows: pa.Table,
+) -> bytes:
+    """The same as bytes, for blocks that stay where they were encoded, with long texts as `Split.shorten` leaves them.
+
+    It takes one chunk after another: all texts of a block may have more bytes than one array can have.
+    """
+    for place, name in enumerate(rows.column_names):
+        chunks = rows.column(name).chunks
+        if name in unit_columns:
+            rows = rows.set_column(place, name, pa.chunked_array([digest_long_names(chunk) for chunk in chunks]))
+        elif name in longest:
+            short = [drop_long_texts(chunk, longest[name]) for chunk in chunks]
+            rows = rows.set_column(place, name, pa.chunked_array(short))
     return training.pack(encode_block(training, unit_columns, spellings, rows))
 
 

@@ -47,6 +47,8 @@ from discreet.mechanisms import Gaussian
 from discreet.mechanisms.poisson import poisson_sample
 
 MOST_STEPS = 1_000_000
+_ENTRIES_AT_ONCE = 1 << 24
+"""Entries of the vectors of people that are in memory together, a public number."""
 
 
 class GradientRule(Protocol):
@@ -164,13 +166,15 @@ class SampledSums:
         blocks: Rows, in blocks of whole people.
         schedule: The schedule that was charged.
         norm: The norm of a gradient that is `CLIP` steps.
-        rows_at_once: Rows whose gradients are computed together; 1 computes each row alone.
+        rows_at_once: Rows whose gradients are computed together; 1 computes each row alone. They are fewer where
+            the network has so many weights that their vectors would fill the memory.
     """
 
     def __init__(
         self, blocks: Sequence[EncodedRows], schedule: SampledSchedule, *, norm: float, rows_at_once: int
     ) -> None:
-        self._blocks, self._schedule, self._norm, self._rows = blocks, schedule, norm, rows_at_once
+        self._blocks, self._schedule, self._norm = blocks, schedule, norm
+        self._rows = max(1, min(rows_at_once, _ENTRIES_AT_ONCE // schedule.noise.dimension))
         self._next = 0
 
     @property

@@ -30,7 +30,7 @@ from discreet.plan.models import (
     number_of_blocks,
     search_training,
 )
-from discreet.plan.physical import CountRows, Keys, Pushdown, Read, Term
+from discreet.plan.physical import CountRows, Keys, Pushdown, Read, Term, leaves
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import Spending
 from discreet.planner.queries.private_plan import AnswerPlan, HiddenMargin
@@ -147,7 +147,7 @@ def analyze_model(
         replace_one=unit.neighbours is Neighbours.REPLACE_ONE,
         orders=tuple(spent.orders),
         delta=spent.delta,
-        allow_float_gradients=scope.table.allow_float_gradients,
+        allow_float_gradients=_allows_float_gradients(scope, catalog),
     )
     tag = estimator_tag(model)
     training = _training(model, facts, None if holdout is None else holdout_of(holdout, scope.name), search, spent)
@@ -157,6 +157,7 @@ def analyze_model(
     read = {name: scope.term(logical.ColumnRef(name)) for name in names}
     pushdown, units = _pushdown(scope, tuple(read.values()))
     texts = [name for name, term in read.items() if term.type is ColumnType.TEXT]
+    people = max(training.size, facts.size or 0)
     longest = {name: longest_text(training.categories.get(name, ())) for name in texts}
     return ModelPlan(
         dataset=scope.name,
@@ -170,7 +171,7 @@ def analyze_model(
         columns=read | units,
         unit_columns=tuple(units),
         longest=longest,
-        blocks=number_of_blocks(training.size, _most_rows(scope), _row_bytes(read, units, longest)),
+        blocks=number_of_blocks(people, _most_rows(scope), _row_bytes(read, units, longest)),
     )
 
 
@@ -207,6 +208,12 @@ def _pushdown(scope: Bound, terms: tuple[Term, ...]) -> tuple[Pushdown, dict[str
     pushdown = lower_query(scope, Keys(), enforced, (CountRows(),), terms)
     types = {read.column: read for read in pushdown.scan.columns}
     return pushdown, {UNIT.format(i): types[name] for i, name in enumerate(pushdown.scan.unit)}
+
+
+def _allows_float_gradients(scope: Bound, catalog: Catalog) -> bool:
+    """Whether the owners of all protected tables that are read allow it; a joined table has no say for another."""
+    read = [] if scope.origin is None else [leaf.table for leaf in leaves(scope.origin.base) if not leaf.is_public]
+    return scope.table.allow_float_gradients and all(catalog.table(name).allow_float_gradients for name in read)
 
 
 def _most_rows(scope: Bound) -> int:
