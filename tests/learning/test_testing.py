@@ -1,6 +1,7 @@
 """Variants without noise say so, are not charged, and pass the checks of scikit-learn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import discreet as dp
@@ -43,6 +44,12 @@ def test_a_variant_trains_without_noise():
     x, y = table(100)
     one, two = (noiseless(classifier()).fit(x, y) for _ in range(2))
     assert (one.decision_function(x) == two.decision_function(x)).all()
+
+
+def test_a_variant_of_a_scaler_needs_no_target():
+    scaler = dp.learning.StandardScaler(features={"age": dp.learning.linear_bins(0, 100)})
+    model = noiseless(scaler).fit(pd.DataFrame({"age": [10.0, 20.0]}))
+    assert model.model_.means[0] == pytest.approx(15, abs=100 / 64)
 
 
 def test_declared_facts_are_those_of_the_estimator():

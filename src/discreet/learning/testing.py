@@ -37,12 +37,12 @@ class _NotPrivate(PrivateEstimator):
     _sums: ClassVar[type[NoisySums]] = ExactSums
     _facts: dict[str, Any]
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:  # noqa: N803 - the name of scikit-learn
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:  # noqa: N803 - the name of scikit-learn
         """Train without noise: NOT PRIVATE.
 
         Args:
             X: Table of rows: pandas, Polars, Arrow, numpy or lists.
-            y: Target of each row.
+            y: Target of each row; a scaler needs none.
             groups: Person of each row. Default: each row is a person.
 
         Returns:

@@ -49,14 +49,14 @@ def pack_block(
 ) -> bytes:
     """The same as bytes, for blocks that stay where they were encoded, with long texts as `Split.shorten` leaves them.
 
-    It takes one chunk after another: all texts of a block may have more bytes than one array can have.
+    It takes one array after another: all texts of a block may have more bytes than one array can have.
     """
     for place, name in enumerate(rows.column_names):
-        chunks = rows.column(name).chunks
+        arrays = rows.column(name).chunks
         if name in unit_columns:
-            rows = rows.set_column(place, name, pa.chunked_array([digest_long_names(chunk) for chunk in chunks]))
+            rows = rows.set_column(place, name, pa.chunked_array([digest_long_names(each) for each in arrays]))
         elif name in longest:
-            short = [drop_long_texts(chunk, longest[name]) for chunk in chunks]
+            short = [drop_long_texts(each, longest[name]) for each in arrays]
             rows = rows.set_column(place, name, pa.chunked_array(short))
     return training.pack(encode_block(training, unit_columns, spellings, rows))
 
