@@ -1,4 +1,4 @@
-"""Figures of docs/learning.md: private models of Adult by epsilon, beside peers and the non-private ones.
+"""Figures of docs/learning-accuracy.md: private models of Adult by epsilon, beside peers and the non-private ones.
 
     OMP_NUM_THREADS=1 scripts/bench learning [--runs 10] [--epsilons 0.05 0.1 1 3] [--peer PYTHON ...]
         [--pictures docs/pictures]

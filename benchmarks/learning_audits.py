@@ -1,4 +1,4 @@
-"""Figures of docs/learning.md on audits: lower bounds on epsilon from canaries, for every estimator.
+"""Figures of docs/learning-accuracy.md on audits: lower bounds on epsilon from canaries, for every estimator.
 
     OMP_NUM_THREADS=1 scripts/bench learning_audits [--runs 10] [--epsilons 1 8] [--networks]
 

@@ -1,4 +1,4 @@
-"""Fit time and peak memory of docs/learning.md: private models beside their counterparts without privacy, in one run.
+"""Fit time and peak memory of docs/learning-accuracy.md: private models beside those without privacy, in one run.
 
     OMP_NUM_THREADS=1 scripts/bench learning_costs [--repeats 3] [--tables adult generated]
 

@@ -1,4 +1,4 @@
-"""Figures of docs/learning.md on interactions: a generated table with a rare class and three known pairs of features.
+"""Figures of docs/learning-accuracy.md on interactions: a generated table with a rare class and three known pairs.
 
 OMP_NUM_THREADS=1 scripts/bench learning_pairs [--runs 3] [--epsilons 0.1 1 3]
 """

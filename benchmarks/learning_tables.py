@@ -1,4 +1,4 @@
-"""Figures of docs/learning.md on other tables: two generated ones of 50,000 rows, and breast_cancer of scikit-learn.
+"""Figures of docs/learning-accuracy.md on other tables: two generated ones of 50,000 rows, and breast_cancer.
 
     OMP_NUM_THREADS=1 scripts/bench learning_tables [--runs 3] [--epsilons 0.1 1 3] [--tables wide rare breast_cancer]
 
