@@ -12,13 +12,13 @@ import sys
 
 class Hidden:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("scipy", "dp_accounting"):
+        if name.partition(".")[0] in ("scipy", "dp_accounting", "sklearn"):
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Hidden())
 import importlib.util
 spec = importlib.util.find_spec
-hidden = ("scipy", "dp_accounting")
+hidden = ("scipy", "dp_accounting", "sklearn")
 importlib.util.find_spec = lambda name, package=None: None if name in hidden else spec(name, package)
 import discreet as dp
 """
@@ -40,6 +40,11 @@ def test_the_refusal_says_what_because_and_instead():
 @pytest.mark.parametrize("code", ["dp.auditing", "dp.attacks", "dp.accounting.pld"])
 def test_audits_attacks_and_loss_distributions_name_their_extra(code):
     assert 'pip install "discreet[audit]"' in without_packages(code)
+
+
+@pytest.mark.parametrize("module", ["estimator", "classifier", "regressor", "linear.standard_scaler"])
+def test_estimators_name_their_extra(module):
+    assert 'pip install "discreet[learning]"' in without_packages(f"import discreet.learning.{module}")
 
 
 def test_what_looks_at_every_name_of_the_package_works_without_the_extra():

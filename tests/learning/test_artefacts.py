@@ -60,8 +60,20 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
     good = json.loads((tmp_path / "model.json").read_text())
     for change in ({"format": "discreet.model/2"}, {"estimator": "BudgetAccount"}, {"estimator": "os"}, {"model": 3}):
         (tmp_path / "other.json").write_text(json.dumps(good | change))
-        with pytest.raises(dp.errors.ParameterError, match="not a saved model"):
+        with pytest.raises(dp.errors.ParameterError, match=r"not a saved model.*\n.*does not hold a model in the"):
             dp.learning.load(tmp_path / "other.json")
+
+
+def test_a_model_whose_package_is_missing_is_refused_with_its_extra(tmp_path, monkeypatch):
+    x, y = table(50)
+    classifier().fit(x, y).save(tmp_path / "model.json")
+
+    def without_the_package(*_):
+        raise dp.errors.missing_extra("an estimator", "scikit-learn", "learning")
+
+    monkeypatch.setattr(SlotClassifier, "model_from_json", without_the_package)
+    with pytest.raises(dp.errors.MissingExtraError, match=r"discreet\[learning\]"):
+        dp.learning.load(tmp_path / "model.json")
 
 
 def test_a_file_that_is_not_there_is_an_error_with_advice(tmp_path):

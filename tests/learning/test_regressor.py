@@ -1,4 +1,4 @@
-"""Regressors predict numbers within declared bounds."""
+"""Regressors predict numbers, and cut targets to declared bounds."""
 
 import pyarrow as pa
 import pytest
@@ -7,7 +7,7 @@ import discreet as dp
 from learning.test_estimator import regressor, table
 
 
-def test_a_fitted_regressor_predicts_within_its_bounds():
+def test_a_fitted_regressor_predicts_better_than_the_mean():
     x, _ = table()
     model = regressor().fit(x, x["age"])
     assert model.score(x, x["age"]) > 0.5

@@ -1,8 +1,8 @@
 """Audits of models in one run: canaries with a category of their own are guessed from the predictions of one fit.
 
-A canary is a person with a key that nobody else has, in a column that the model reads, and with the label that is least
-expected there. A model that learned from it predicts this label more strongly for this key. The statistics are those
-of `auditing.one_run`, with its assumptions.
+A canary is a person with a key that nobody else has, in a column that the model reads, and with a label that the
+caller chooses, best one that is rare there. A model that learned from it predicts this label more strongly for this
+key. The statistics are those of `auditing.one_run`, with its assumptions.
 
 The model is any object with the interface of scikit-learn. Only its predictions are used: what else it reveals, such as
 the bounds of a scaler, is audited by `one_run` with a score of its own.
@@ -103,7 +103,7 @@ def audit_model(
 
     def score(model: Any, canary: TableCanary) -> float:
         if not found:
-            found.extend(_margins(model, rows, label, table[target]).tolist())
+            found.extend(_label_scores(model, rows, label, table[target]).tolist())
         return found[canary.place]
 
     return one_run(
@@ -117,7 +117,7 @@ def audit_model(
     )
 
 
-def _margins(model: Any, rows: pa.Table, label: Any, targets: pa.ChunkedArray) -> Floats:
+def _label_scores(model: Any, rows: pa.Table, label: Any, targets: pa.ChunkedArray) -> Floats:
     """How strongly a model predicts the label for each row."""
     if not hasattr(model, "classes_"):
         if not hasattr(model, "predict"):
@@ -131,8 +131,8 @@ def _margins(model: Any, rows: pa.Table, label: Any, targets: pa.ChunkedArray) -
     scores = np.asarray(getattr(model, method)(rows), dtype=np.float64)
     if scores.ndim == 1:
         return scores if place == 1 else -scores
-    margins: Floats = scores[:, place]
-    return margins
+    found: Floats = scores[:, place]
+    return found
 
 
 def _cannot_predict(model: Any) -> ParameterError:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet import events
-from discreet.errors import ParameterError, short_traceback
+from discreet.errors import MissingExtraError, ParameterError, short_traceback
 from discreet.learning.core.features import feature_from_json
 from discreet.learning.core.saved_state import MODEL_FORMAT, saved_state
 from discreet.release.model import ModelRelease, attach_release, require_json_path
@@ -44,6 +44,7 @@ def load(path: Any) -> Any:
 
     Raises:
         ParameterError: If the file is not there, or is not a saved model of this version.
+        MissingExtraError: If a package that the model needs is not installed.
 
     Example:
         >>> from pathlib import Path
@@ -67,10 +68,12 @@ def load(path: Any) -> Any:
         if "evaluation" in data:
             importlib.import_module("discreet.learning.evaluation.held_out").attach_evaluation(fitted, data)
         return fitted if release is None else attach_release(fitted, release)
+    except MissingExtraError:
+        raise
     except Exception:  # noqa: BLE001 - a file can be wrong in any way
         raise ParameterError(
             "a file that is not a saved model",
-            because=f"its format is not {MODEL_FORMAT!r}",
+            because=f"it does not hold a model in the format {MODEL_FORMAT!r}",
             instead='model.save("model.json"), then dp.learning.load("model.json")',
         ) from None
 

@@ -1,14 +1,13 @@
 """The base of classifiers: declared labels, scores as probabilities, and predictions."""
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet import events
-from discreet.errors import ParameterError, missing_extra, public_class
+from discreet.errors import ParameterError, public_class
 from discreet.learning.core.cells import label_text
 from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.lattice import Floats, Integers
@@ -16,9 +15,8 @@ from discreet.learning.core.learner import PublicModel
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.tables import TableView, class_numbers, require_readable
 
-if find_spec("sklearn") is None:
-    raise missing_extra("an estimator", "scikit-learn", "learning")
-
+# isort: split
+# after the modules of discreet, which say what to install where scikit-learn is missing
 from sklearn.base import ClassifierMixin
 
 

@@ -11,7 +11,6 @@ them public rows, or release scores of private rows by `dp.learning.evaluate`.
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from importlib.util import find_spec
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet import events
 from discreet.catalog.privacy_unit import ROW, unit_of
-from discreet.errors import Failure, ParameterError, TableShapeError, missing_extra, public_class
+from discreet.errors import Failure, ParameterError, TableShapeError, public_class
 from discreet.exact.numbers import Number, whole
 from discreet.learning import artefacts
 from discreet.learning.core.account import BudgetAccount, account_of
@@ -47,9 +46,8 @@ from discreet.planner.budget.allocation import Spending, spending
 from discreet.release.guarantee import Guarantee
 from discreet.release.model import ATTACHED
 
-if find_spec("sklearn") is None:
-    raise missing_extra("an estimator", "scikit-learn", "learning")
-
+# isort: split
+# after the modules of discreet, which say what to install where scikit-learn is missing
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 

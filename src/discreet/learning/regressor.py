@@ -1,20 +1,18 @@
 """The base of regressors: declared bounds of the target, and predictions in its units."""
 
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError, missing_extra, public_class
+from discreet.errors import ParameterError, public_class
 from discreet.learning.core.cells import numbers
 from discreet.learning.core.lattice import ONE, Floats, Integers
 from discreet.learning.core.saved_state import LARGEST
 from discreet.learning.estimator import PrivateEstimator
 
-if find_spec("sklearn") is None:
-    raise missing_extra("an estimator", "scikit-learn", "learning")
-
+# isort: split
+# after the modules of discreet, which say what to install where scikit-learn is missing
 from sklearn.base import RegressorMixin
 
 

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 
 _RELEASED = ("model_", "event_", "guarantee_", "features_", "classes_")
 FITTED_STATE = (*_RELEASED, "n_features_in_", "feature_names_in_", "_sklearn_output_config", "_metadata_request")
-"""All that a fitted estimator may hold beside its arguments."""
+"""All that copies of a fitted estimator keep beside its arguments; releases and evaluations are not copied."""
 
 
 class SklearnProtocol(BaseEstimator):  # type: ignore[misc]

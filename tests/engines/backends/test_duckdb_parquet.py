@@ -125,7 +125,7 @@ def test_a_file_that_the_own_reader_does_not_take_is_read_by_arrow(tmp_path, ope
     engine.close()
 
 
-def test_cells_of_a_column_whose_type_has_changed_are_missing(tmp_path, opened):
+def test_cells_of_a_column_whose_type_has_changed_are_cast_or_missing(tmp_path, opened):
     pq.write_table(_rows(), tmp_path / "t.parquet")
     engine, plan = opened({"t": tmp_path / "t.parquet"}, tmp_path), _plan("a")
     prepared = _unkept(engine, plan)

@@ -24,7 +24,7 @@ def test_an_argument_of_plain_values_becomes_the_types_of_json():
         plain_value(object())
 
 
-def test_a_file_and_a_release_hold_the_same_state():
+def test_the_state_of_a_model_has_its_arguments_without_the_account_and_its_epsilon():
     account = dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))
     features = {"age": dp.learning.linear_bins(0, 9, 3)}
     model = dp.learning.NaiveBayes(features=features, classes=[0, 1], budget=account).fit([[1], [8]], [0, 1])

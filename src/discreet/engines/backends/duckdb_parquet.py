@@ -93,7 +93,7 @@ def _is_plain(node: SumSteps, source: Source) -> bool:
 
 
 def _step(node: SumSteps, source: Source, dialect: Dialect) -> str:
-    """The same step as `expressions.steps`, with the clamp outside; a file whose type changed has missing cells."""
+    """The same step as `expressions.steps`, with the clamp outside; cells of a changed type are cast, or missing."""
     operand: Read = node.operand  # type: ignore[assignment]
     cell = f"TRY_CAST({dialect.identifier(operand.column)} AS {_TYPES[_stored_type(operand, source)]})"
     if operand.type is ColumnType.INTEGER:

@@ -25,7 +25,10 @@ _HAS_CATEGORIES = (*NUMERIC, ColumnType.BOOLEAN, ColumnType.TEXT)
 def catalog_features(
     declared: Mapping[str, DeclaredFeature] | DeclaredFeature | None, facts: ModelFacts
 ) -> dict[str, DeclaredFeature]:
-    """The features that the query names, or the estimator, or the catalog; each as the first of them declares it.
+    """The features of a training, by column.
+
+    Columns: those the query names, else those the estimator declares, else all. Each is declared by the estimator, else
+    by the catalog.
 
     Raises:
         ParameterError: If a feature is not a column of the table, or cells of its type are not read so.
@@ -112,7 +115,7 @@ def _readable(name: str, feature: DeclaredFeature, facts: ModelFacts) -> Declare
     if not feature.is_ordered and kind not in _HAS_CATEGORIES:
         raise ParameterError(
             f"categories of the column {name!r} of type {kind}",
-            because="categories are declared for texts, whole numbers and truth values",
+            because="categories are declared for numbers, texts and truth values",
             instead=_example(facts),
         )
     return feature

@@ -1,8 +1,6 @@
 """A model as a query of a session: features, classes and sizes from the catalog, and training on the session's rows.
 
-An estimator before its fit becomes a training with one event, from public facts alone. Columns that the estimator does
-not declare are read from the catalog: bins as they are declared there; else bounds become 32 bins of equal width, and
-keys become categories.
+An estimator before its fit becomes a training with one event, from public facts alone.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,12 +1,11 @@
 """Private scaling of columns, with the interface of scikit-learn, and from the moments that a session released."""
 
 from fractions import Fraction
-from importlib.util import find_spec
 from typing import Any, Self
 
 import numpy as np
 
-from discreet.errors import ParameterError, missing_extra, public_class, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
@@ -17,9 +16,8 @@ from discreet.learning.linear.released_moments import read_moments
 from discreet.learning.linear.scale_learner import ScaleLearner, ScaleModel, has_equal_bins, scale_model
 from discreet.learning.tables import TableView, column_places, numbers, open_table
 
-if find_spec("sklearn") is None:
-    raise missing_extra("an estimator", "scikit-learn", "learning")
-
+# isort: split
+# after the modules of discreet, which say what to install where scikit-learn is missing
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
