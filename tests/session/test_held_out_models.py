@@ -116,6 +116,14 @@ def test_scores_are_explained_and_the_number_of_rows_has_a_margin_in_advance():
     assert 0 < epsilon < 4
 
 
+@pytest.mark.parametrize(
+    ("neighbours", "reason"), [("add_remove", "the larger is charged"), ("replace_one", "rhos add")]
+)
+def test_an_explanation_says_how_fit_and_score_are_charged(neighbours, reason):
+    with protected(dp.protect, neighbours=neighbours) as session:
+        assert reason in str(session.explain(QUERY, epsilon=1))
+
+
 def test_a_model_and_its_scores_are_saved_loaded_and_reported(tmp_path):
     with protected(dp.protect, ledger=tmp_path / "ledger.sqlite") as session:
         model = session.release(QUERY, epsilon=1)

@@ -14,6 +14,7 @@ import opened
 from discreet import events
 from discreet.engines.sql_engine import SQLEngine
 from discreet.errors import Failure
+from discreet.learning.core.question import SessionTraining
 from trainable import CLIP, CountEstimator, CountStep
 
 T = dp.table("adult")
@@ -224,6 +225,20 @@ def test_models_and_tables_share_a_batch():
         assert sum(model.model_.sums[0]) == 400 * 2 * 100
         assert count.value() == 600
         assert model.release.receipt["hash"] == count.receipt["hash"]
+
+
+def test_every_release_of_a_batch_says_what_is_not_covered_of_one_model(monkeypatch):
+    """Each caveat is said once; the epsilon of a training by itself is not that of the batch."""
+    monkeypatch.setattr(SessionTraining, "caveat", property(lambda _: "Floats are not covered."))
+    monkeypatch.setattr(SessionTraining, "own_epsilon", property(lambda _: "Epsilon 0.9 by itself."))
+    with protected() as session:
+        answers = session.release(
+            [T.agg(n=dp.count()), QUERY, T.fit(CountEstimator(size=300, steps=1), target="income")], epsilon=1
+        )
+        alone = session.release(QUERY, epsilon=1).guarantee
+    assert {answer.guarantee for answer in answers} == {answers[0].guarantee}
+    assert answers[0].guarantee.endswith("version 1. Floats are not covered.")
+    assert alone.endswith("version 1. Floats are not covered. Epsilon 0.9 by itself.")
 
 
 def test_a_noise_by_name_is_refused_beside_a_model():

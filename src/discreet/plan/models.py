@@ -1,6 +1,7 @@
 """What a session knows of a model: public facts go in, a training with its event comes out, and rows reach it as sums.
 
-The models themselves are in `discreet.learning`, above sessions. A session sees them through these protocols alone.
+The models themselves are in `discreet.learning`, above sessions. A session sees them through these protocols,
+and finds estimators, hold-outs and searches by the names listed here.
 """
 
 import sys
@@ -28,6 +29,8 @@ BYTES_IN_A_BLOCK = 2**27
 LEAST_BLOCKS = 16
 MOST_BLOCKS = 10_000
 LONG_TEXT = 64
+LARGEST_LOCAL_SIZE = 200_000
+"""Declared people up to which codes of rows come to this process from a cluster, too; above, sums alone do."""
 
 _ESTIMATORS = {
     "gradient boosting classifier": ("discreet.learning.boosting.estimators", "GradientBoostingClassifier"),
@@ -128,6 +131,14 @@ class ModelTraining(Protocol):
     @property
     def caveat(self) -> str:
         """What the guarantee does not cover of this model, as sentences; empty where it covers all."""
+
+    @property
+    def own_epsilon(self) -> str:
+        """A smaller epsilon that the training has by itself, as a sentence; empty where none is known."""
+
+    @property
+    def reason(self) -> str:
+        """Why the noise is what it is: how the cost of its parts adds up, for explanations."""
 
     @property
     def has_sums_in_cluster(self) -> bool:
@@ -245,7 +256,9 @@ def search_training(
 
 
 def number_of_blocks(people: int, rows: int, row_bytes: int) -> int:
-    """How many blocks of people keep each small in memory, from public numbers alone; it changes no sum.
+    """How many blocks of people keep each small in memory, from public numbers alone, up to MOST_BLOCKS.
+
+    It changes no sum.
 
     Args:
         people: The declared number of people.

@@ -47,6 +47,12 @@ class BatchPlan(PrivatePlan):
         """The one event of the batch."""
         return self.charged
 
+    def guarantee(self, span: str, version: int, *, rest: str = "") -> str:
+        """What all answers reveal together, in words, with what it does not cover of any of them."""
+        stated = super().guarantee(span, version, rest=rest)
+        caveats = dict.fromkeys(part.caveat for part in self.parts if part.caveat)
+        return f"{stated}. {' '.join(caveats)}" if caveats else stated
+
     def randomize(self, exact: Sequence[Any]) -> list[Any]:
         """Every exact answer with fresh noise."""
         return [part.randomize(answer) for part, answer in zip(self.parts, exact, strict=True)]

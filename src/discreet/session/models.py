@@ -18,7 +18,7 @@ from discreet.engines.sql.model_rows import Spellings, encode_block, pack_block
 from discreet.events import Event
 from discreet.plan import logical
 from discreet.plan.fingerprint import Question
-from discreet.plan.models import PEOPLE_IN_A_BLOCK, longest_text
+from discreet.plan.models import LARGEST_LOCAL_SIZE, longest_text
 from discreet.plan.wording import Lines
 from discreet.planner import identity, wording
 from discreet.planner.queries.model import ModelPlan, analyze_model
@@ -85,7 +85,7 @@ class Models(QuestionKind[ModelPlan]):
         blocks = engine.prepare_blocks(plan.pushdown, plan.columns, plan.blocks)
         short = replace(blocks.split, longest=tuple(longest.items()), owners=plan.unit_columns)
         blocks = replace(blocks, split=short)
-        is_large = plan.training.size > PEOPLE_IN_A_BLOCK and isinstance(engine, ClusterEngine)
+        is_large = plan.training.size > LARGEST_LOCAL_SIZE and isinstance(engine, ClusterEngine)
         is_large = is_large and plan.training.has_sums_in_cluster
         with ExitStack() as end:
             yield TrainingRows(blocks, spelled, end, is_large and engine.has_modules(plan.training.modules))

@@ -11,6 +11,7 @@ from discreet import events
 from discreet.accounting.prices import total
 from discreet.catalog.catalog import Column
 from discreet.engines.sql.model_rows import encode_block
+from discreet.learning.core.question import SessionTraining
 from discreet.learning.evaluation.figures import table_from_json
 from discreet.learning.evaluation.held_out import PartStep, add_packed_part, held_out_training
 from discreet.learning.evaluation.scores import score_edges
@@ -171,3 +172,11 @@ def test_all_queries_of_a_table_hold_the_same_people_out():
     one, other = holdout_of(Fraction(1, 5), "adult"), holdout_of(Fraction(1, 4), "adult")
     assert one.key == other.key != holdout_of(Fraction(1, 5), "visits").key
     assert len(one.key) == 32
+
+
+def test_what_is_not_covered_and_where_sums_are_is_that_of_the_training(monkeypatch):
+    plan = training()
+    assert (plan.caveat, plan.own_epsilon, plan.has_sums_in_cluster) == ("", "", True)
+    monkeypatch.setattr(SessionTraining, "caveat", property(lambda _: "Floats."))
+    monkeypatch.setattr(SessionTraining, "has_sums_in_cluster", property(lambda _: False))
+    assert (plan.caveat, plan.has_sums_in_cluster) == ("Floats.", False)

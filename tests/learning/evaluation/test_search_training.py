@@ -11,6 +11,7 @@ from discreet.accounting.prices import total
 from discreet.accounting.renyi import divergence_over_order
 from discreet.catalog.catalog import Column
 from discreet.engines.sql.model_rows import encode_block
+from discreet.learning.core.question import SessionTraining
 from discreet.learning.evaluation.search import ModelSearch
 from discreet.learning.evaluation.search_training import search_training
 from discreet.plan.models import ModelFacts, SearchOptions, holdout_of
@@ -100,3 +101,11 @@ def test_a_regression_is_chosen_by_its_error():
 def test_searches_that_cannot_be_made_are_refused(changes, match):
     with pytest.raises(dp.Refusal, match=match):
         training(**changes)
+
+
+def test_what_is_not_covered_and_where_sums_are_is_that_of_the_candidates(monkeypatch):
+    plan = training()
+    assert (plan.caveat, plan.own_epsilon, plan.has_sums_in_cluster) == ("", "", True)
+    monkeypatch.setattr(SessionTraining, "caveat", property(lambda _: "Floats."))
+    monkeypatch.setattr(SessionTraining, "has_sums_in_cluster", property(lambda _: False))
+    assert (plan.caveat, plan.has_sums_in_cluster) == ("Floats.", False)

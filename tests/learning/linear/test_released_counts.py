@@ -27,6 +27,13 @@ def released(features=FEATURES, **facts):
         return session.release(queries(features), epsilon=2)
 
 
+def released_separately():
+    with dp.protect(
+        PEOPLE, name="people", budget=dp.Budget(epsilon=3, delta=1e-9), privacy_unit=dp.ROW, ledger=":memory:"
+    ) as session:
+        return [session.release(query, epsilon=0.5) for query in queries()]
+
+
 def _exact():
     """The counts by numpy: a row of classes, then a row for each slot of each feature."""
     classes = np.array([CLASSES.index(each) for each in PEOPLE["sex"].to_pylist()])
@@ -81,3 +88,14 @@ def test_other_releases_are_refused(change):
         releases = [None] * len(releases)
     with pytest.raises(ParameterError, match="counts of these features"):
         dp.learning.NaiveBayes.from_counts(releases, features=features, target="sex")
+
+
+def test_counts_that_were_released_separately_are_refused():
+    """The guarantee of the first would leave out the cost of the others."""
+    with pytest.raises(ParameterError, match="one batch, charged together"):
+        dp.learning.NaiveBayes.from_counts(released_separately(), features=FEATURES, target="sex")
+
+
+def test_counts_of_two_batches_are_refused():
+    with pytest.raises(ParameterError, match="one batch, charged together"):
+        dp.learning.NaiveBayes.from_counts([*released()[:2], *released()[2:]], features=FEATURES, target="sex")

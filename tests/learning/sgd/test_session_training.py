@@ -79,10 +79,12 @@ def test_a_joined_table_has_no_say_for_the_gradients_of_another(first, second):
 @needs_torch
 def test_a_session_trains_a_network_and_its_release_names_floats(tmp_path):
     with protect() as session:
-        assert session.explain(query(size=1_500), epsilon=5).outputs
+        explained = session.explain(query(size=1_500), epsilon=5)
         model = session.release(query(size=1_500), epsilon=5)
         again = session.release(query(size=1_500), epsilon=5)
         left = float(session.remaining())
+    assert explained.outputs
+    assert "sampled sums are charged at the orders" in str(explained)
     assert 3 < left < 4.5
     assert again.release.repeated
     assert "Floats in gradients" in model.guarantee
@@ -97,6 +99,15 @@ def test_a_session_trains_a_network_and_its_release_names_floats(tmp_path):
     table = visits()
     assert np.mean(loaded.predict(table.select(["age"])) == table["ill"].to_numpy(zero_copy_only=False)) > 0.7
     assert loaded.event_ == model.event_
+
+
+@needs_torch
+def test_every_release_of_a_batch_names_floats_and_none_the_epsilon_of_the_training_alone():
+    with protect() as session:
+        model, count = session.release([query(size=1_500), dp.table("visits").agg(n=dp.count())], epsilon=1)
+    assert model.release.guarantee == model.guarantee_ == count.guarantee
+    assert count.guarantee.count("Floats in gradients") == 1
+    assert "privacy loss distribution" not in count.guarantee
 
 
 @needs_torch

@@ -93,6 +93,16 @@ class SessionTraining:
         return ""
 
     @property
+    def own_epsilon(self) -> str:
+        """None: the cost of the sums is stated as it is charged."""
+        return ""
+
+    @property
+    def reason(self) -> str:
+        """How the cost of the sums adds up."""
+        return "a model is trained on sums, and the rhos of their noise add"
+
+    @property
     def has_sums_in_cluster(self) -> bool:
         """Sums of people suffice."""
         return True

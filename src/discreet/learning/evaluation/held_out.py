@@ -128,13 +128,25 @@ class HeldOutTraining:
 
     @property
     def caveat(self) -> str:
-        """Nothing: the guarantee covers sums of integers and their noise."""
+        """That of the training; scores are sums of integers."""
+        return self.fit.caveat
+
+    @property
+    def own_epsilon(self) -> str:
+        """None: that of the training by itself leaves out the score."""
         return ""
 
     @property
+    def reason(self) -> str:
+        """How the costs of fit and score add up."""
+        if self.replace_one:
+            return "a replaced person may be in fit and score, so their rhos add"
+        return "fit and score are of disjoint people, so the larger is charged"
+
+    @property
     def has_sums_in_cluster(self) -> bool:
-        """Sums of people suffice."""
-        return True
+        """Whether sums of people suffice for the training; they do for scores."""
+        return self.fit.has_sums_in_cluster
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -111,13 +111,23 @@ class SearchTraining:
 
     @property
     def caveat(self) -> str:
-        """Nothing: the guarantee covers sums of integers and their noise."""
+        """That of the first candidate: all are of one class."""
+        return self._first.caveat
+
+    @property
+    def own_epsilon(self) -> str:
+        """None: the cost of a search is stated as it is charged."""
         return ""
 
     @property
+    def reason(self) -> str:
+        """How the runs are charged together."""
+        return "the best of a random number of runs is charged at the orders of the budget and of its epsilon"
+
+    @property
     def has_sums_in_cluster(self) -> bool:
-        """Sums of people suffice."""
-        return True
+        """Whether sums of people suffice for the candidates."""
+        return self._first.has_sums_in_cluster
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -115,7 +115,7 @@ class NaiveBayes(PrivateClassifier):
         No row leaves the engine. The classes are the keys of the first release.
 
         Args:
-            releases: Releases of `count_queries`, in order.
+            releases: The releases of `count_queries`, of one batch, in order.
             features: The same declarations.
             target: Name of the column with the classes.
             smoothing: Rows that are added to each slot, beside half the deviation of the noise. Default 1.
@@ -124,7 +124,7 @@ class NaiveBayes(PrivateClassifier):
             A fitted classifier.
 
         Raises:
-            ParameterError: If the releases are not of such counts.
+            ParameterError: If the releases are not of such counts, or not of one batch.
 
         Example:
             >>> import discreet as dp

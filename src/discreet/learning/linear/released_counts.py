@@ -59,11 +59,13 @@ def read_counts(releases: Sequence[Any], features: Mapping[str, DeclaredFeature]
     """The counts of the releases of `count_queries`.
 
     Raises:
-        ParameterError: If they are other releases.
+        ParameterError: If they are other releases, or not all of one batch.
     """
     names = [(target,), *((target, name) for name in features)]
     if len(releases) != len(names) or not all(map(_is_of, releases, names)):
         raise _other_releases()
+    if len({str(release.receipt.get("hash")) for release in releases}) != 1:
+        raise _separate_releases()
     classes = tuple(releases[0].keys[0].values)
     rows = [_steps(releases[0], 1, len(classes))]
     for release, feature in zip(releases[1:], features.values(), strict=True):
@@ -96,6 +98,15 @@ def _edges(feature: DeclaredFeature) -> list[Any]:
     """Inner edges; whole numbers where all of them are, which fit columns of integers."""
     inner = [float(edge) for edge in feature.inner_edges]
     return [int(edge) for edge in inner] if all(edge.is_integer() for edge in inner) else inner
+
+
+def _separate_releases() -> ParameterError:
+    """The guarantee of one release says nothing of the others that a model would rest on."""
+    return ParameterError(
+        "counts that were released separately",
+        because="counts are one batch, charged together",
+        instead="session.release(NaiveBayes.count_queries(...), epsilon=1), all in one call",
+    )
 
 
 def _other_releases() -> ParameterError:

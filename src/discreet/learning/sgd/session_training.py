@@ -44,8 +44,18 @@ class NetworkTraining(SessionTraining):
 
     @property
     def caveat(self) -> str:
-        """Gradients are floats; and the tighter epsilon of the training by itself."""
-        return f"{self.floats} {reported_text(self.event, self.delta)}".rstrip()
+        """Gradients are floats."""
+        return self.floats
+
+    @property
+    def own_epsilon(self) -> str:
+        """The smaller epsilon by the privacy loss distribution of the training."""
+        return reported_text(self.event, self.delta)
+
+    @property
+    def reason(self) -> str:
+        """How the cost of the samples is charged."""
+        return "sampled sums are charged at the orders of the budget and of its epsilon"
 
     @property
     def has_sums_in_cluster(self) -> bool:

@@ -43,8 +43,6 @@ from discreet.release.result import DEFAULT_CONFIDENCE
 UNIT = "discreet_unit_{}"
 _PRIVATE = "depends on the rows, which are private"
 _SCORED = "fit(model, target=..., holdout=0.2)"
-_REASON = "a model is trained on sums, and the rhos of their noise add"
-_REASON_OF_SEARCH = "the best of a random number of runs is charged at the orders of the budget and of its epsilon"
 _TABLE_NOISE = "discrete Gaussian noise on a table of scores"
 LONGEST_OWNER = 192
 """Bytes of the digest of a long name of a unit."""
@@ -77,10 +75,16 @@ class ModelPlan(AnswerPlan):
         """What a training does, for the accountants."""
         return self.training.event
 
+    @property
+    def caveat(self) -> str:
+        """What the guarantee does not cover of the training."""
+        return self.training.caveat
+
     def guarantee(self, span: str, version: int, *, rest: str = "") -> str:
-        """What the model reveals, in words, with what the proof does not cover."""
+        """What the model reveals, in words, with what the proof does not cover; then its epsilon by itself."""
         stated = super().guarantee(span, version, rest=rest)
-        return f"{stated}. {self.training.caveat}" if self.training.caveat else stated
+        sentences = [text for text in (self.caveat, self.training.own_epsilon) if text]
+        return f"{stated}. {' '.join(sentences)}" if sentences else stated
 
     def randomize(self, people: Any) -> dict[str, Any]:
         """The model, trained on noisy sums of people."""
@@ -136,7 +140,6 @@ def analyze_model(
     scope = bind(source, catalog)
     unit = scope.table.unit
     spent = _spending(budget, epsilon=epsilon, rho=rho, share=share)
-    spent = replace(spent, reason=_REASON if search is None else _REASON_OF_SEARCH)
     facts = ModelFacts(
         target=target,
         columns=_candidates(scope, target, features),
@@ -162,7 +165,7 @@ def analyze_model(
     return ModelPlan(
         dataset=scope.name,
         unit=unit,
-        spending=spent,
+        spending=replace(spent, reason=training.reason),
         slice=scope.table.part,
         pushdown=pushdown,
         tag=tag,
@@ -217,12 +220,12 @@ def _allows_float_gradients(scope: Bound, catalog: Catalog) -> bool:
 
 
 def _most_rows(scope: Bound) -> int:
-    """The most rows of a person that are read."""
+    """The most rows of a person that are read; 1 where no bound is declared, for planning alone."""
     return contribution_bounds.effective(scope.table.unit, scope.table.caps, None, None).max_rows or 1
 
 
 def _row_bytes(read: Mapping[str, Term], units: Mapping[str, Read], longest: Mapping[str, int]) -> int:
-    """The most bytes of a row, where longer texts are cut."""
+    """The most bytes of a row, where longer texts are missing."""
     return sum(8 + longest.get(name, 0) for name in read) + len(units) * (8 + LONGEST_OWNER)
 
 

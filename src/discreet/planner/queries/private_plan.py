@@ -97,6 +97,11 @@ class AnswerPlan(PrivatePlan):
         """The kind of noise, in words."""
 
     @property
+    def caveat(self) -> str:
+        """What the guarantee does not cover of this answer, as sentences; empty where it covers all."""
+        return ""
+
+    @property
     def contribution_bounds(self) -> Caps:
         """What one unit may contribute."""
         return self.pushdown.caps
