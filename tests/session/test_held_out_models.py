@@ -11,6 +11,7 @@ from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.accounting.prices import total
 from discreet.errors import Failure
+from discreet.plan import models
 from discreet.planner.queries.model import analyze_model
 from discreet.query.frame import relation_of
 
@@ -195,8 +196,11 @@ def test_parts_and_sums_are_the_same_integers_on_every_engine(engine, request, t
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "postgres"])
-def test_rows_that_are_people_are_in_the_same_parts_on_every_engine(engine, request, tmp_path):
-    words = {"query": query_of(300), "privacy_unit": dp.ROW, "max_rows": 1}
+def test_rows_of_one_block_that_are_people_are_in_the_same_parts_on_duckdb_sqlite_and_postgres(
+    engine, request, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(models, "LEAST_BLOCKS", 1)
+    words = {"query": query_of(300), "privacy_unit": dp.ROW, "max_rows": 1, "population": 300}
     here = state_on("duckdb", tmp_path, request, **words)
     assert sum(here["evaluation"]["noisy"]) > 0
     assert state_on(engine, tmp_path, request, **words) == here

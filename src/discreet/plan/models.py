@@ -79,7 +79,9 @@ class ModelFacts:
 class Holdout:
     """The people that a model is scored on, and not trained on: their share, and the key of the hash that says who.
 
-    The key is public. It depends on the name of the table alone, so all queries of a table hold the same people out.
+    The key is public and depends on the name of the table alone. Where units have names, all queries of a table hold
+    the same units out. Where each row is a unit, rows are held out by a hash of their codes, which differs between
+    queries and ledgers.
     """
 
     share: Fraction

@@ -70,8 +70,9 @@ class ModelQueries:
             target: Name of the column that is predicted. `dp.learning.StandardScaler` has none.
             features: Names of the columns that it is predicted from. Default: the features that the model declares, or
                 all columns but the target and the privacy unit; each then needs bounds or keys in the catalog.
-            holdout: Share of people to hold out, such as 0.2, by a keyed hash of the privacy unit that is the same for
-                all queries of a table. Default: none, and the model has no scores.
+            holdout: Share of people to hold out, such as 0.2. Where units have names, all queries of a table hold the
+                same units out. Where each row is a unit, rows are held out by a hash of their codes, which differs
+                between queries and ledgers. Default: none, and the model has no scores.
 
         Returns:
             A query for `session.explain` and `session.release`.

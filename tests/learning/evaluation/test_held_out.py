@@ -136,7 +136,7 @@ def test_a_restored_model_has_its_evaluation_and_card():
     assert found.model is fitted
     assert (found.guarantee, found.event) == ("the guarantee", plan.event)
     card = dict(plan.card(state))
-    assert "20% of people" in card["held out"]
+    assert card["held out"].startswith("20% of people, by a keyed hash of their names; of their codes where rows are")
     assert "95% interval" in card["auc"]
 
 
@@ -168,7 +168,23 @@ def test_models_without_integer_scores_are_refused(model, match):
         training(model)
 
 
-def test_all_queries_of_a_table_hold_the_same_people_out():
+def sides(plan, unit_columns):
+    """Whether each of 40 people, alone in a block, is held out."""
+    tables = [rows([name], [age]).append_column("height", pa.array([150 + age])) for age, name in enumerate(PEOPLE)]
+    if not unit_columns:
+        tables = [table.drop_columns(["unit"]) for table in tables]
+    return [len(encode_block(plan, unit_columns, {}, table).test) for table in tables]
+
+
+def test_queries_of_a_table_hold_the_same_units_out_and_other_rows_where_rows_are_units():
+    height = Column(type="integer", bounds=(150, 200))
+    one, other = training(), training(dp.learning.Ridge(), columns={"age": AGE}, target="height", target_column=height)
+    assert sides(one, ("unit",)) == sides(other, ("unit",))
+    assert 5 < sum(sides(one, ("unit",))) < 35
+    assert sides(one, ()) != sides(other, ())
+
+
+def test_the_key_of_a_table_is_the_same_for_every_share():
     one, other = holdout_of(Fraction(1, 5), "adult"), holdout_of(Fraction(1, 4), "adult")
     assert one.key == other.key != holdout_of(Fraction(1, 5), "visits").key
     assert len(one.key) == 32

@@ -9,6 +9,7 @@ from discreet import events
 from discreet.accounting.prices import total
 from discreet.learning.evaluation.holdout import (
     KeyedSplit,
+    fit_and_score_rhos,
     fold_numbers,
     folds_event,
     is_below,
@@ -84,6 +85,11 @@ def test_a_model_and_its_score_cost_the_larger_for_added_people_and_the_sum_for_
     assert total(parallel_event(SMALL, LARGE, replace_one=False)).rho == total(LARGE).rho
     assert total(parallel_event(LARGE, SMALL, replace_one=False)).rho == total(LARGE).rho
     assert total(parallel_event(SMALL, LARGE, replace_one=True)).rho == total(SMALL).rho + total(LARGE).rho
+
+
+def test_a_score_has_all_of_the_cost_or_a_quarter_where_costs_add_up():
+    assert fit_and_score_rhos(Fraction(1, 50), replace_one=False) == (Fraction(1, 50), Fraction(1, 50))
+    assert fit_and_score_rhos(Fraction(1, 50), replace_one=True) == (Fraction(3, 200), Fraction(1, 200))
 
 
 def test_events_that_one_number_cannot_compare_are_composed():

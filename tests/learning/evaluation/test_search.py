@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import discreet as dp
+from discreet import events
 from discreet.accounting.renyi import divergence_over_order
 from discreet.errors import BudgetError, Failure, ParameterError
-from discreet.learning.evaluation.search import gamma_of, run_rho
+from discreet.learning.evaluation.search import gamma_of, require_cost, run_rho
 from discreet.samplers import repetitions
 from discreet.zcdp import conversion_order
 from learning.tiny import SlotClassifier, SlotRegressor
@@ -153,6 +154,12 @@ def test_more_runs_than_epsilon_pays_for_are_refused():
     with pytest.raises(BudgetError, match="runs"):
         dp.learning.search(classifier(budget=budget), CANDIDATES, *rows_of(30), epsilon=0.001, runs=10_000)
     assert budget.charges == 0
+
+
+def test_a_run_that_costs_more_than_planned_is_an_error_of_the_program():
+    require_cost(events.ConcentratedEvent(Fraction(1, 50)), Fraction(1, 50))
+    with pytest.raises(RuntimeError, match="a larger cost than planned"):
+        require_cost(events.ConcentratedEvent(Fraction(1, 49)), Fraction(1, 50))
 
 
 @pytest.mark.parametrize("eta", [Fraction(0), Fraction(1), Fraction(1, 2), Fraction(-1, 2)])

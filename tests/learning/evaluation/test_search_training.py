@@ -12,8 +12,9 @@ from discreet.accounting.renyi import divergence_over_order
 from discreet.catalog.catalog import Column
 from discreet.engines.sql.model_rows import encode_block
 from discreet.learning.core.question import SessionTraining
+from discreet.learning.evaluation.figures import table_from_json
 from discreet.learning.evaluation.search import ModelSearch
-from discreet.learning.evaluation.search_training import search_training
+from discreet.learning.evaluation.search_training import SearchTraining, search_training
 from discreet.plan.models import ModelFacts, SearchOptions, holdout_of
 
 AGE, INCOME = Column(type="integer", bounds=(0, 90)), Column(type="text", keys=["no", "yes"])
@@ -54,17 +55,22 @@ def test_a_search_that_was_asked_for_by_rho_has_it_at_every_order():
     assert all(divergence_over_order(plan.event, Fraction(order)) <= RHO for order in (2, 5, 40, 500))
 
 
-def test_without_noise_every_candidate_has_one_run_and_the_best_is_restored():
-    plan = training()
+def test_without_noise_every_candidate_has_one_run_and_the_best_is_restored(monkeypatch):
+    plan, runs, quality = training(), [], SearchTraining._quality
+    monkeypatch.setattr(SearchTraining, "_quality", lambda plan, run: runs.append(run) or quality(plan, run))
     state = plan.train(people(plan), is_private=False)
     fitted = plan.restore(state, "the guarantee")
-    assert state["search"] in [{"candidate": i, "parameters": CANDIDATES[i]} for i in range(2)]
-    assert fitted.smoothing == state["search"]["parameters"]["smoothing"]
+    scores = [table_from_json(run.measured).auc.value for run in runs]
+    assert [run.candidate for run in runs] == [0, 1]
+    assert scores[0] < scores[1] == fitted.evaluation.figures["auc"].value
+    assert state["search"] == {"candidate": 1, "parameters": CANDIDATES[1]}
+    assert fitted.smoothing == 1
     assert isinstance(fitted.evaluation, ModelSearch)
     assert fitted.evaluation.parameters == state["search"]["parameters"]
     assert fitted.evaluation.figures["auc"].value > 0.9
     assert fitted.event_ == plan.event
     card = dict(plan.card(state))
+    assert card["held out"] == dict(plan.trials[0].words)["held out"]
     assert card["chosen"] == str(state["search"]["parameters"])
     assert "2 on average, by auc" in card["search"]
     assert "95% interval" in card["auc"]
@@ -88,8 +94,8 @@ def test_a_regression_is_chosen_by_its_error():
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"candidates": ({"features": {}}, {})}, "features"),
-        ({"candidates": ({"size": 3}, {})}, "size"),
+        ({"candidates": ({"features": {}}, {})}, "features=... in the model, not in a candidate"),
+        ({"candidates": ({"size": 3}, {})}, "size=... in the model, not in a candidate"),
         ({"candidates": ({"epsilon": 3}, {})}, "epsilon"),
         ({"candidates": ({"depth": 3}, {})}, "depth"),
         ({"metric": "f1"}, "metric"),

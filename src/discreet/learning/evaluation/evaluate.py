@@ -12,13 +12,20 @@ from discreet.learning.core.learner import PublicModel
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.evaluation import trial
 from discreet.learning.evaluation.figures import ErrorTable, Figure, ScoreTable, mean
-from discreet.learning.evaluation.holdout import KeyedSplit, fold_numbers, folds_event, is_below, parallel_event
+from discreet.learning.evaluation.holdout import (
+    SCORE_SHARE,
+    KeyedSplit,
+    fit_and_score_rhos,
+    fold_numbers,
+    folds_event,
+    is_below,
+    parallel_event,
+)
 from discreet.learning.evaluation.scores import DEFAULT_BINS
 from discreet.learning.tables import OpenRows
 from discreet.release.guarantee import Guarantee
 
 MOST_FOLDS = 100
-SCORE_SHARE = Fraction(1, 4)
 
 
 @public_class
@@ -169,8 +176,7 @@ def evaluate(
     estimator, is_fitted = trial.prepare(model, budget, epsilon, rho), hasattr(model, "model_")
     cells = trial.open_rows(estimator, X, y, groups)
     spent, replace_one = trial.spending_of(estimator), estimator.neighbours == "replace_one"
-    splits = replace_one and not is_fitted
-    rhos = (spent.amount * (1 - SCORE_SHARE), spent.amount * SCORE_SHARE) if splits else (spent.amount,) * 2
+    rhos = fit_and_score_rhos(spent.amount, replace_one=replace_one and not is_fitted)
     plan = trial.trial(estimator, cells, how, rhos)
     event = plan.score_event if is_fitted else parallel_event(plan.fit_event, plan.score_event, replace_one=replace_one)
     guarantee = _guarantee(estimator, cells, "this evaluation")

@@ -23,12 +23,13 @@ from discreet.learning.core.question import SessionTraining, sums_of, training_o
 from discreet.learning.core.rows import EncodedRows, pack_rows, unpack_rows
 from discreet.learning.core.sums import Step, people_sum
 from discreet.learning.core.training import Schedule, SumsOfPeople
-from discreet.learning.evaluation.evaluate import SCORE_SHARE, Evaluation, figures_of
+from discreet.learning.evaluation.evaluate import Evaluation, figures_of
 from discreet.learning.evaluation.figures import normal_quantile, table_from_json
-from discreet.learning.evaluation.holdout import KeyedSplit, is_below, parallel_event
+from discreet.learning.evaluation.holdout import KeyedSplit, fit_and_score_rhos, is_below, parallel_event
 from discreet.learning.evaluation.scores import UNIT
 from discreet.learning.evaluation.search import ModelSearch
 from discreet.learning.evaluation.trial import Scoring, require_scores
+from discreet.learning.regressor import PrivateRegressor
 from discreet.plan.models import Holdout, ModelFacts, PersonIds, PlannedFigure
 from discreet.plan.wording import Lines
 
@@ -67,7 +68,7 @@ class PartsInMemory:
 
     def sum(self, step: PartStep) -> Integers:
         """The exact sum over the people of one part."""
-        return people_sum(step.step, [block[step.is_test] for block in self.blocks])
+        return people_sum(step.step, [block.test if step.is_test else block.train for block in self.blocks])
 
 
 @dataclass(frozen=True)
@@ -168,9 +169,15 @@ class HeldOutTraining:
         both = "their sum is charged" if self.replace_one else "disjoint people, so the larger of both is charged"
         return (
             *self.fit.words,
-            ("held out", f"{shown(100 * self.holdout.share)}% of people, by a keyed hash of the privacy unit"),
+            self.holdout_line,
             ("scores", f"{noise.dimension:,} noisy integers of them, rho {shown_up(self.score_schedule.rho)}; {both}"),
         )
+
+    @property
+    def holdout_line(self) -> tuple[str, str]:
+        """Who is held out, in words."""
+        share = shown(100 * self.holdout.share)
+        return ("held out", f"{share}% of people, by a keyed hash of their names; of their codes where rows are people")
 
     def encode(self, rows: "pa.Table", people: PersonIds | None, names: "pa.Table | None") -> PartsOfBlock:
         """The codes of both parts; a person is in one of them."""
@@ -204,9 +211,9 @@ class HeldOutTraining:
 
     def planned_figures(self, confidence: Fraction) -> tuple[PlannedFigure, ...]:
         """The figures of the score; the margin of the number of rows is public in advance."""
-        noise = self.score_schedule.sums[0].noise
-        if noise.dimension == len(_ERRORS):
+        if isinstance(self.fit.estimator, PrivateRegressor):
             return tuple(PlannedFigure(name, kind, None, _HIDDEN) for name, kind in _ERRORS.items())
+        noise = self.score_schedule.sums[0].noise
         width = normal_quantile(float(confidence)) * noise.sigma * math.sqrt(2 * self.scoring.bins) / UNIT
         figures = tuple(PlannedFigure(name, kind, None, _HIDDEN) for name, kind in _SCORES.items())
         return (*figures, PlannedFigure("rows", "number of rows held out", Fraction(width), ""))
@@ -259,8 +266,8 @@ def held_out_training(estimator: Any, facts: ModelFacts, holdout: Holdout) -> He
         UnsupportedError: If its scores are floats.
     """
     require_scores(estimator)
-    scoring, rho = Scoring(), facts.rho
-    fit_rho, score_rho = (rho * (1 - SCORE_SHARE), rho * SCORE_SHARE) if facts.replace_one else (rho, rho)
+    scoring = Scoring()
+    fit_rho, score_rho = fit_and_score_rhos(facts.rho, replace_one=facts.replace_one)
     fit = training_of(estimator, replace(facts, rho=fit_rho))
     schedule = scoring.schedule(fit.estimator, score_rho, replace_one=facts.replace_one)  # type: ignore[arg-type]
     return HeldOutTraining(fit, scoring, schedule, holdout, facts.replace_one)

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Numbers = NDArray[np.uint64]
+SCORE_SHARE = Fraction(1, 4)
+"""Share of the cost that goes to scores where fits and scores add up."""
+
 _RANGE = 1 << 64
 
 
@@ -133,6 +136,11 @@ class RowsOfPeople(NamedTuple):
 def number_people(rows: CountedRows, groups: Any, split: KeyedSplit) -> RowsOfPeople:
     """Rows with the numbers of their people."""
     return RowsOfPeople(rows, split.numbers(groups, len(rows.is_counted))[rows.is_counted])
+
+
+def fit_and_score_rhos(rho: Fraction, *, replace_one: bool) -> tuple[Fraction, Fraction]:
+    """The rhos of a fit and of its score, which cost this rho together: all of it each, or parts where they add up."""
+    return (rho * (1 - SCORE_SHARE), rho * SCORE_SHARE) if replace_one else (rho, rho)
 
 
 def parallel_event(fit: events.Event, score: events.Event, *, replace_one: bool) -> events.Event:

@@ -43,9 +43,9 @@ from discreet.learning.core.learner import PublicModel
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.evaluation import trial
-from discreet.learning.evaluation.evaluate import SCORE_SHARE, figures_of, lines, plain
+from discreet.learning.evaluation.evaluate import figures_of, lines, plain
 from discreet.learning.evaluation.figures import ErrorTable, Figure, ScoreTable
-from discreet.learning.evaluation.holdout import KeyedSplit, is_below, parallel_event
+from discreet.learning.evaluation.holdout import KeyedSplit, fit_and_score_rhos, is_below, parallel_event
 from discreet.learning.evaluation.scores import DEFAULT_BINS
 from discreet.learning.tables import OpenRows
 from discreet.mechanisms.selection.repeated import RepeatedSelection
@@ -292,29 +292,25 @@ def _plans(
 ) -> list[trial.Trial]:
     """The trials of all candidates: every one is made, and so checked, before the charge."""
     replace_one = shared.neighbours == "replace_one"
-    rhos = (rho * (1 - SCORE_SHARE), rho * SCORE_SHARE) if replace_one else (rho, rho)
+    rhos = fit_and_score_rhos(rho, replace_one=replace_one)
     plans = []
     for choice in choices:
         estimator = trial.prepare(model, shared.budget, **choice)
         plan = trial.trial(estimator, cells, how, rhos)
         event = parallel_event(plan.fit_event, plan.score_event, replace_one=replace_one)
-        require_cost(event, rho, type(estimator).__name__)
+        require_cost(event, rho)
         plans.append(plan)
     return plans
 
 
-def require_cost(event: events.Event, rho: Fraction, name: str) -> None:
-    """Refuse a fit and score that cost more than a run may.
+def require_cost(event: events.Event, rho: Fraction) -> None:
+    """Check that a fit and score cost no more than a run may.
 
     Raises:
-        ParameterError: If they do.
+        RuntimeError: If they cost more, which their schedules exclude.
     """
     if total(event).rho > rho:
-        raise ParameterError(
-            f"a search with {name}",
-            because="its fit has no rho, by which runs are charged",
-            instead="dp.learning.evaluate(model, X, y)",
-        )
+        raise RuntimeError("a run of a larger cost than planned")
 
 
 def _read(plans: list[trial.Trial], cells: OpenRows, share: Fraction) -> list[_Parts]:
@@ -363,8 +359,8 @@ def checked_candidates(
     if fixed:
         raise ParameterError(
             f"candidates with another {fixed[0]}",
-            because="all runs are compared by one score and have one cost",
-            instead=f"dp.learning.search(model, candidates, X, y), with {fixed[0]} in the model",
+            because="all candidates share it",
+            instead=f"{fixed[0]}=... in the model, not in a candidate",
         )
     unknown = sorted({str(name) for each in found for name in each} - set(shared.get_params(deep=False)))
     if unknown:

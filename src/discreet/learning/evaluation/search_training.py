@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet import events
-from discreet.exact.numbers import shown
 from discreet.learning.core.lattice import Integers
 from discreet.learning.core.learner import PublicModel
 from discreet.learning.core.saved_state import plain_value
@@ -145,12 +144,11 @@ class SearchTraining:
         """What is searched, in words."""
         shared = [line for line in self._first.fit.words if line[0] in _OF_ALL]
         listed = ", ".join(map(str, self.choices))
-        share = shown(100 * self._first.holdout.share)
         return (
             *shared,
             ("candidates", listed if len(listed) <= _LONGEST else f"{listed[:_LONGEST]}..."),
             ("search", f"the best of a random number of runs, {self.runs:,} on average, by {self.metric}; one charge"),
-            ("held out", f"{share}% of people, by a keyed hash of the privacy unit"),
+            self._first.holdout_line,
         )
 
     def encode(self, rows: "pa.Table", people: PersonIds | None, names: "pa.Table | None") -> PartsOfBlock:
@@ -245,5 +243,5 @@ def search_training(
     own = replace(facts, rho=selection.rho)
     trials = tuple(held_out_training(kind(**given | choice), own, holdout) for choice in choices)
     for trial in trials:
-        require_cost(trial.event, selection.rho, trial.name)
+        require_cost(trial.event, selection.rho)
     return SearchTraining(trials, tuple(choices), selection, metric, runs, orders)
