@@ -1,6 +1,7 @@
 """What holds for every public estimator: the checks of scikit-learn, one charge, and files without a row."""
 
 import inspect
+import json
 from importlib.util import find_spec
 
 import numpy as np
@@ -109,6 +110,44 @@ def test_a_session_trains_with_facts_of_the_catalog_alone(kind, tmp_path):
         model = session.release(query, epsilon=1)
     model.release.save(tmp_path / "model.json")
     assert dp.learning.load(tmp_path / "model.json").event_ == model.event_
+
+
+@every_estimator
+def test_a_repeated_release_is_the_same_model_for_every_order_of_features(kind, tmp_path):
+    """Ledgers and signatures sort the names of JSON objects, so no order of names may carry a meaning."""
+    generator = np.random.default_rng(5)
+    cells = generator.uniform(0, 10, (500, 3))
+    table = pd.DataFrame(cells, columns=["zinc", "age", "mass"]).assign(ward=generator.choice(["b", "a"], 500))
+    bounds = dict.fromkeys(["zinc", "age", "mass"], (0, 10))
+    answer = np.where(table["zinc"] > 5, "yes", "no")
+    target = "mass" if issubclass(kind, PrivateRegressor) else "answer"
+    model = kind(**OWN.get(kind.__name__, {}))
+    query = dp.table("t").fit(model, target=target, features=["zinc", "ward", "age"])
+    with dp.protect(
+        table.assign(answer=answer, id=range(500)),
+        name="t",
+        privacy_unit="id",
+        max_rows=1,
+        budget=dp.Budget(epsilon=1, delta=1e-9),
+        ledger=":memory:",
+        rows=500,
+        bounds=bounds,
+        keys={"answer": ["yes", "no"], "ward": ["b", "a"]},
+        allow_float_gradients=kind.__name__ == "TorchClassifier",
+    ) as session:
+        first = session.release(query, epsilon=1)
+        again = session.release(query, epsilon=1)
+    first.release.save(tmp_path / "model.json")
+    sorted_names = json.dumps(json.loads((tmp_path / "model.json").read_text()), sort_keys=True)
+    (tmp_path / "sorted.json").write_text(sorted_names)
+    rows = table[["zinc", "ward", "age"]]
+    expected = first.predict(rows)
+    assert len(set(expected.tolist())) > 1
+    for model in (again, dp.learning.load(tmp_path / "sorted.json")):
+        assert (model.predict(rows) == expected).all()
+        assert list(model.features_) == list(first.features_)
+        if kind.__name__.startswith("GradientBoosting"):
+            assert model.model_.importance() == first.model_.importance()
 
 
 def test_every_estimator_is_found():

@@ -167,7 +167,7 @@ class AdditiveModel(PublicModel):
         """
         return {
             "kind": KIND,
-            "features": {name: feature.to_json() for name, feature in self.features.items()},
+            "features": [[name, feature.to_json()] for name, feature in self.features.items()],
             "interactions": [list(pair) for pair in self.interactions],
             "classes": self.objective.classes,
             "tables": [table.tolist() for table in self.tables],
@@ -188,11 +188,11 @@ class AdditiveModel(PublicModel):
             ParameterError: If the data are not those of such a model.
         """
         try:
-            features = {str(name): feature_from_json(each) for name, each in data["features"].items()}
+            features = {str(name): feature_from_json(each) for name, each in data["features"]}
             model = cls.empty(features, [_pair(pair) for pair in data["interactions"]], Objective(int(data["classes"])))
             tables = tuple(map(_integers, data["tables"]))
             weights = tuple(map(_integers, data["weights"]))
-        except (KeyError, TypeError, AttributeError, OverflowError) as fault:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as fault:
             raise _unreadable() from fault
         if data.get("kind") != KIND or _shapes(tables + weights) != _shapes(model.tables + model.weights):
             raise _unreadable()

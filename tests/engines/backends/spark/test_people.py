@@ -12,6 +12,7 @@ import pytest
 from discreet.engines.backends.spark.people import adding, encoding
 from discreet.learning.core.question import add_packed
 from discreet.learning.core.rows import EncodedRows, pack_rows
+from discreet.learning.core.sums import Contributions
 
 ROWS = pa.table(
     {
@@ -94,7 +95,7 @@ def test_sums_of_a_partition_are_one_cell():
         length, clip, has_distinct_places = 2, 5, True
 
         def contributions(self, rows):
-            return rows.target[:, None], np.ones((len(rows), 1), dtype=np.int64)
+            return Contributions(rows.target[:, None], np.ones((len(rows), 1), dtype=np.int64))
 
     block = pack_rows(EncodedRows(np.zeros((3, 1), dtype=np.uint16), np.array([0, 1, 1])))
     (cell,) = adding(add_packed, Ones())(iter([pa.record_batch([pa.array([block, block], pa.binary())], ["content"])]))
