@@ -135,6 +135,14 @@ def test_a_model_that_does_not_fit_the_budget_reads_nothing():
         assert float(session.remaining()) == 4
 
 
+def test_classes_that_contradict_the_keys_of_the_target_cost_nothing():
+    query = T.fit(dp.learning.NaiveBayes(size=300, classes=["never", "yes"]), target="income")
+    with protected(dp.protect) as session:
+        with pytest.raises(dp.errors.ParameterError, match="the class 'never' of the target 'income'"):
+            session.release(query, epsilon=1)
+        assert float(session.remaining()) == 4
+
+
 def test_a_failure_after_the_charge_is_one_sentence_and_stays_charged(monkeypatch):
     def broken(_, target):
         raise ValueError(f"a cell: {target[0]}")

@@ -47,8 +47,16 @@ def test_the_advice_for_a_column_that_is_not_there_can_be_followed():
 
 
 def test_classes_and_bounds_of_the_target_are_its_keys_and_bounds():
-    assert catalog_classes(facts({})) == ["F", "M"]
+    assert catalog_classes(None, facts({})) == ["F", "M"]
     assert catalog_target_bounds(None, facts({}, AGE)) == [0.0, 90.0]
     assert catalog_target_bounds((1, 2), facts({}, AGE)) == (1, 2)
     with pytest.raises(dp.errors.ParameterError, match="type text"):
         catalog_target_bounds(None, facts({}))
+
+
+def test_a_class_that_is_no_key_of_the_target_is_refused():
+    with pytest.raises(dp.errors.ParameterError, match=r"the class 'm' of the target 'income'[\s\S]*\['F', 'M'\]"):
+        catalog_classes(["F", "m"], facts({}))
+    assert catalog_classes(["M", "F"], facts({})) == ["M", "F"]
+    assert catalog_classes([0, "1"], facts({}, Column(type="integer", keys=[0, 1, 2]))) == [0, "1"]
+    assert catalog_classes(["x", "y"], facts({}, Column(type="text"))) == ["x", "y"]

@@ -7,6 +7,7 @@ from typing import Any
 from discreet.catalog.catalog import Column, ColumnType
 from discreet.catalog.columns import NUMERIC, FeatureBins
 from discreet.errors import ParameterError, UnboundedError
+from discreet.learning.core.cells import label_text
 from discreet.learning.core.features import (
     DeclaredFeature,
     categories,
@@ -53,16 +54,18 @@ def catalog_features(
     return {name: _readable(name, feature, facts) for name, feature in found.items() if feature is not None}
 
 
-def catalog_classes(facts: ModelFacts) -> list[Any]:
-    """The keys of the target as classes.
+def catalog_classes(declared: Any, facts: ModelFacts) -> Any:
+    """The classes, as the estimator declares them or else the keys of the target.
 
     Raises:
-        ParameterError: If there are not two.
+        ParameterError: If the catalog has not two, or the estimator declares one that is none of its keys.
     """
     column = _target_column(facts)
+    named = [key for key in column.keys or () if isinstance(key, str | int)]
+    if declared is not None:
+        return _among_keys(declared, named, facts)
     if column.keys is None and column.type is ColumnType.BOOLEAN:
         return [False, True]
-    named = [key for key in column.keys or () if isinstance(key, str | int)]
     if len(named) < 2:
         raise ParameterError(
             f"the target {facts.target!r} without declared classes",
@@ -101,6 +104,22 @@ def _target_column(facts: ModelFacts) -> Column:
     if facts.target_column is None:
         raise RuntimeError("a model that predicts a column, without a target")
     return facts.target_column
+
+
+def _among_keys(declared: Any, keys: Sequence[str | int], facts: ModelFacts) -> Any:
+    """The declared classes, if all are keys of the target where it has any; no row has another label."""
+    known = {label_text(key) for key in keys}
+    others = (
+        [label for label in declared if label_text(label) not in known] if known and isinstance(declared, list) else []
+    )
+    if others:
+        advice = f"classes={list(keys)} in the model" if len(keys) > 1 else "another target"
+        raise ParameterError(
+            f"the class {others[0]!r} of the target {facts.target!r}",
+            because="it is not among the keys that the catalog declares",
+            instead=advice,
+        )
+    return declared
 
 
 def _readable(name: str, feature: DeclaredFeature, facts: ModelFacts) -> DeclaredFeature:

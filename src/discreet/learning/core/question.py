@@ -239,8 +239,8 @@ def complete_estimator(estimator: Any, facts: ModelFacts) -> tuple[UntrainedEsti
     found: dict[str, Any] = {"features": features, "size": whole(size, "size")}
     if "neighbours" in given:
         found["neighbours"] = "replace_one" if facts.replace_one else "add_remove"
-    if "classes" in params and params["classes"] is None:
-        found["classes"] = catalog_classes(facts)
+    if "classes" in params:
+        found["classes"] = catalog_classes(params["classes"], facts)
     if "target_bounds" in params:
         found["target_bounds"] = catalog_target_bounds(params["target_bounds"], facts)
     return kind(**(params | found)), features
