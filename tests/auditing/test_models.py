@@ -132,3 +132,21 @@ def test_what_cannot_be_scored_is_refused_and_a_fit_that_fails_is_void():
     with pytest.raises(ParameterError, match="rows_each=0"):
         audit_model(TwoClasses, ROWS, rows_each=0, **words)
     assert audit_model(lambda rows, keys: rows[keys], ROWS, **words).verdict is Verdict.VOID
+
+
+def test_a_model_that_predicts_the_same_for_all_canaries_is_void():
+    class Overall(TwoClasses):
+        def decision_function(self, rows):
+            return np.full(len(rows), 0.5)
+
+    finding = audit_model(Overall, ROWS, target="ill", label="yes", **WORDS)
+    assert finding.verdict is Verdict.VOID
+    assert "declare keys as categories" in finding.evidence
+    assert finding.found is None
+
+
+def test_rows_of_pandas_are_read_and_other_objects_are_refused():
+    words = {"target": "ill", "label": "yes", "generator": dp.testing.generator(1), **WORDS}
+    assert audit_model(TwoClasses, ROWS.to_pandas(), **words).is_broken
+    with pytest.raises(dp.errors.SourceError, match="a table of type list"):
+        audit_model(TwoClasses, [1, 2], **words)

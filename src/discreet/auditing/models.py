@@ -9,6 +9,7 @@ the bounds of a scaler, is audited by `one_run` with a score of its own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,17 +19,20 @@ from numpy.typing import NDArray
 
 from discreet.auditing.canaries import TableCanary, one_run, session_canaries
 from discreet.auditing.claims import Claim
-from discreet.auditing.finding import Finding
+from discreet.auditing.finding import Finding, Verdict
+from discreet.engines.sources.arrow_tables import as_arrow
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact.numbers import whole
 
 Floats = NDArray[np.float64]
 
+_ALIKE = "the model predicts the same for all canaries, so guesses say nothing: declare keys as categories in fit"
+
 
 @short_traceback
 def audit_model(
     fit: Callable[[pa.Table, list[Any]], Any],
-    table: pa.Table,
+    table: Any,
     *,
     privacy_unit: str,
     group: str,
@@ -46,9 +50,9 @@ def audit_model(
     """Audit of the training of a model in one run: guesses which canaries it was fitted to.
 
     Args:
-        fit: Function of a table and the keys of the canaries that returns a fitted model, charged in full. The keys are
-            declared as categories of `group`. It is called once.
-        table: Public or made-up rows, to which the canaries are added.
+        fit: Function of an Arrow table and the keys of the canaries that returns a fitted model, charged in full. The
+            keys are declared as categories of `group`. It is called once.
+        table: Public or made-up rows (Arrow, pandas or Polars), to which the canaries are added.
         privacy_unit: Column of the person.
         group: Column in which each canary has a key of its own.
         target: Column that the model predicts.
@@ -63,10 +67,11 @@ def audit_model(
         name: Name of the subject in the finding. Default: that of the function.
 
     Returns:
-        The finding; it is void where the fit raised an error.
+        The finding; it is void where the fit raised an error, or the model predicts the same for all canaries.
 
     Raises:
         ParameterError: If an argument is outside its range, or the model does not predict.
+        SourceError: If the rows are of another kind.
 
     Example:
         >>> import discreet as dp
@@ -89,24 +94,25 @@ def audit_model(
         >>> finding.is_broken
         True
     """
+    public = as_arrow(table)
     planted = session_canaries(
-        table,
+        public,
         whole(canaries, "canaries"),
         privacy_unit=privacy_unit,
         group=group,
         values={**(values or {}), target: label},
         rows_each=rows_each,
     )
-    others = [column for column in table.column_names if column not in (privacy_unit, target)]
+    others = [column for column in public.column_names if column not in (privacy_unit, target)]
     rows = planted.rows.select(others if features is None else list(features))
     found: list[float] = []
 
     def score(model: Any, canary: TableCanary) -> float:
         if not found:
-            found.extend(_label_scores(model, rows, label, table[target]).tolist())
+            found.extend(_label_scores(model, rows, label, public[target]).tolist())
         return found[canary.place]
 
-    return one_run(
+    finding = one_run(
         lambda included: fit(planted.table_with(included), planted.keys),
         planted.canaries,
         score=score,
@@ -115,6 +121,8 @@ def audit_model(
         generator=generator,
         name=name or getattr(fit, "__name__", type(fit).__name__),
     )
+    is_alike = len(found) > 1 and len(set(found)) == 1
+    return replace(finding, verdict=Verdict.VOID, evidence=_ALIKE, found=None) if is_alike else finding
 
 
 def _label_scores(model: Any, rows: pa.Table, label: Any, targets: pa.ChunkedArray) -> Floats:

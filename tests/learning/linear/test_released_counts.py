@@ -75,6 +75,11 @@ def test_a_row_outside_the_categories_counts_for_no_slot():
     assert np.abs(found.counts[1:]).max() <= 8 * found.deviation
 
 
+def test_a_name_in_the_place_of_a_table_is_refused_with_the_table():
+    with pytest.raises(ParameterError, match=r"counts of a str[\s\S]*dp\.table\('people'\)"):
+        dp.learning.NaiveBayes.count_queries("people", features=FEATURES, target="sex", classes=CLASSES)
+
+
 @pytest.mark.parametrize("change", ["order", "number", "features", "kind"])
 def test_other_releases_are_refused(change):
     releases, features = released(), dict(FEATURES)

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 
+import discreet as dp
 from discreet.planner.document import _BIAS
 from discreet.release.report.about import About
 from discreet.release.report.facts import gather
@@ -104,3 +106,33 @@ def test_a_release_of_version_1_says_what_it_lacks(wards):
     facts = gather([replace(wards, document=None, signed=None)], About())
     assert status(facts, 13) is HazardStatus.CHECK
     assert "the engine" in text(facts, 20)
+
+
+@pytest.fixture(scope="module")
+def models():
+    """Facts of a report of a model with scores, private and exact."""
+    rows = pa.table({"age": [i % 90 for i in range(300)], "income": ["below", "above"] * 150})
+    facts = {"name": "adult", "privacy_unit": dp.ROW, "bounds": {"age": (0, 90)}, "ledger": ":memory:"}
+    facts |= {"keys": {"income": ["below", "above"]}, "budget": dp.Budget(epsilon=4, delta=1e-9)}
+    query = dp.table("adult").fit(dp.learning.NaiveBayes(size=300), target="income", holdout=0.2)
+    found = []
+    for protect in (dp.protect, dp.testing.protect):
+        with protect(rows, **facts) as session:
+            found.append(gather([session.release(query, epsilon=1)], About()))
+    return found
+
+
+def test_a_model_is_named_as_trained_with_its_noise(models):
+    private, exact = models
+    assert status(private, 15) is HazardStatus.HANDLED
+    assert text(private, 15).startswith("Models were trained on sums with noise")
+    assert status(exact, 15) is HazardStatus.CHECK
+    training, scores = private.mechanisms
+    assert training.startswith("discrete Gaussian noise, training: 1 noisy sums")
+    assert scores.startswith("discrete Gaussian noise, scores: ")
+
+
+def test_what_a_model_does_not_cover_is_to_be_checked(models):
+    model = models[0].results[0]
+    other = replace(model, card=(*model.card, ("not covered", "Gradients are floats.")))
+    assert status(gather([other], About()), 15) is HazardStatus.CHECK

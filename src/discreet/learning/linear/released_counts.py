@@ -16,6 +16,7 @@ from discreet import events
 from discreet.errors import ParameterError
 from discreet.learning.core.features import DeclaredFeature
 from discreet.query.aggregates import count
+from discreet.query.frame import Frame
 from discreet.release.release import Release
 
 Floats = NDArray[np.float64]
@@ -43,7 +44,18 @@ class ReleasedCounts:
 def count_queries(
     table: Any, features: Mapping[str, DeclaredFeature], target: str, classes: Sequence[object]
 ) -> list[Any]:
-    """Counts of classes, then by class and slot of each feature."""
+    """Counts of classes, then by class and slot of each feature.
+
+    Raises:
+        ParameterError: If the table is not a table of a query.
+    """
+    if not isinstance(table, Frame):
+        name = table if isinstance(table, str) else "people"
+        raise ParameterError(
+            f"counts of a {type(table).__name__}",
+            because="queries are of tables that a session protects",
+            instead=f"NaiveBayes.count_queries(dp.table({name!r}), ...)",
+        )
     known = {target: list(classes)}
     queries = [table.group_by(target, keys=known).agg(n=count())]
     for name, feature in features.items():

@@ -11,6 +11,7 @@ from discreet.exact.numbers import shown
 from discreet.exact.rounding import shown_up
 from discreet.release.document import Document, Lines
 from discreet.release.estimate import Estimate
+from discreet.release.model import ModelRelease
 from discreet.release.release import Release
 from discreet.release.report.about import About
 from discreet.release.report.charges import Protection, charge_of, protections
@@ -24,6 +25,7 @@ from discreet.release.values.columns import MeasuredColumn
 
 _NO_QUERY: Lines = (("query", "not in the file, which is of version 1"),)
 _CHOSEN = "rows were chosen by their noisy numbers, by HAVING or ORDER BY with LIMIT"
+_NOISY_PARTS = ("training", "scores")
 _PREPROCESSING = ("derived", "joined with", "one row per unit", "contribution bounds")
 
 
@@ -204,9 +206,20 @@ def _mechanisms(result: Result) -> Iterator[str]:
     if isinstance(result, Release) and result.measured:
         yield from map(_noise_text, result.measured)
         return
-    for leaf, count in events.leaves(charge_of(result).event):
+    leaves = list(events.leaves(charge_of(result).event))
+    said = _noisy_parts(result) if any(isinstance(leaf, events.ConcentratedEvent) for leaf, _ in leaves) else ()
+    if said:
+        yield from said
+        return
+    for leaf, count in leaves:
         times = f", {count:,} times" if count > 1 else ""
         yield f"{_event_text(leaf)}{times}"
+
+
+def _noisy_parts(result: Result) -> tuple[str, ...]:
+    """What has noise in a model, by its card; nothing of other results."""
+    card = result.card if isinstance(result, ModelRelease) else ()
+    return tuple(f"discrete Gaussian noise, {label}: {text}" for label, text in card if label in _NOISY_PARTS)
 
 
 def _noise_text(measured: MeasuredColumn) -> str:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from discreet.accounting.filters import CEILING
 from discreet.exact.numbers import shown
 from discreet.exact.rounding import shown_up
+from discreet.release.model import ModelRelease
 from discreet.release.report import wording
 from discreet.release.report.facts import Facts
 from discreet.release.report.tables import relative_text, relative_width
@@ -192,7 +193,13 @@ def _bins(facts: Facts) -> Finding:
 
 
 def _learning(facts: Facts) -> Finding:
-    del facts
+    models = [result for result in facts.results if isinstance(result, ModelRelease)]
+    if not all(model.private for model in models):
+        return HazardStatus.CHECK, "A model was trained without noise, for tests: do not publish it."
+    if any(label == "not covered" for model in models for label, _ in model.card):
+        return HazardStatus.CHECK, "Training is private but for what the model card names as not covered."
+    if models:
+        return HazardStatus.HANDLED, "Models were trained on sums with noise; the charges cover the whole training."
     return HazardStatus.ABSENT, "because no model was trained."
 
 
