@@ -80,7 +80,7 @@ def test_a_name_in_the_place_of_a_table_is_refused_with_the_table():
         dp.learning.NaiveBayes.count_queries("people", features=FEATURES, target="sex", classes=CLASSES)
 
 
-@pytest.mark.parametrize("change", ["order", "number", "features", "kind"])
+@pytest.mark.parametrize("change", ["order", "number", "features", "edges", "categories", "kind"])
 def test_other_releases_are_refused(change):
     releases, features = released(), dict(FEATURES)
     if change == "order":
@@ -89,6 +89,10 @@ def test_other_releases_are_refused(change):
         releases = releases[:-1]
     elif change == "features":
         features["hours_per_week"] = dp.learning.edges([20])
+    elif change == "edges":
+        features["hours_per_week"] = dp.learning.edges([20, 35, 46])
+    elif change == "categories":
+        features["marital_status"] = dp.learning.categories(FEATURES["marital_status"].values[::-1])
     else:
         releases = [None] * len(releases)
     with pytest.raises(ParameterError, match="counts of these features"):

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from discreet import events
 from discreet.errors import ParameterError
+from discreet.learning.core.cells import label_text
 from discreet.learning.core.features import DeclaredFeature
 from discreet.query.aggregates import count
-from discreet.query.frame import Frame
+from discreet.query.frame import Frame, relation_of, table
+from discreet.query.histograms import histogram
 from discreet.release.release import Release
 
 Floats = NDArray[np.float64]
@@ -83,6 +85,8 @@ def read_counts(releases: Sequence[Any], features: Mapping[str, DeclaredFeature]
     for release, feature in zip(releases[1:], features.values(), strict=True):
         cells = feature.slots if feature.is_ordered else feature.slots - 1
         found = _steps(release, cells, len(classes))
+        if [label_text(value) for value in release.keys[1].values] != _slot_names(feature) * len(classes):
+            raise _other_releases()
         missing = found[-1:] if feature.is_ordered else np.zeros((1, len(classes)))
         rows += [missing, found[:-1] if feature.is_ordered else found]
     return ReleasedCounts(
@@ -110,6 +114,14 @@ def _edges(feature: DeclaredFeature) -> list[Any]:
     """Inner edges; whole numbers where all of them are, which fit columns of integers."""
     inner = [float(edge) for edge in feature.inner_edges]
     return [int(edge) for edge in inner] if all(edge.is_integer() for edge in inner) else inner
+
+
+def _slot_names(feature: DeclaredFeature) -> list[str | None]:
+    """The keys by which a release of counts names the slots of a feature, in order."""
+    if not feature.is_ordered:
+        return [label_text(value) for value in feature.values]
+    (labels,) = histogram(relation_of(table("people")), "slot", _edges(feature)).grouping.labels
+    return [*(label_text(label) for label in labels or ()), None]
 
 
 def _separate_releases() -> ParameterError:
