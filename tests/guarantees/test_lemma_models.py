@@ -19,7 +19,7 @@ COLUMNS = {
     "id": {"type": "text"},
     "age": {"type": "integer", "bounds": (0, 90)},
     "cost": {"type": "real", "bounds": (0, 10)},
-    "sex": {"type": "text", "keys": ["F", "M"]},
+    "sex": {"type": "text", "keys": ["F", "M", "X"]},
     "income": {"type": "text", "keys": CLASSES},
 }
 NUMBERS = {"age": dp.learning.linear_bins(0, 90), "cost": dp.learning.linear_bins(0, 10)}
