@@ -5,7 +5,7 @@ and finds estimators, hold-outs and searches by the names listed here.
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
@@ -255,6 +255,18 @@ def search_training(
     planner: Any = import_module("discreet.learning.evaluation.search_training")
     training: ModelTraining = planner.search_training(model, facts, holdout, search, orders)
     return training
+
+
+def candidate_arguments(candidates: object) -> tuple[dict[str, Any], ...]:
+    """The arguments that each candidate of a search changes, or an error."""
+    found = list(candidates) if isinstance(candidates, Iterable) and not isinstance(candidates, str | Mapping) else []
+    if not found or not all(isinstance(each, Mapping) for each in found):
+        raise ParameterError(
+            "candidates that are not dictionaries of arguments",
+            because="a candidate changes arguments of the model",
+            instead='candidates=[{"rounds": 20}, {"rounds": 40}]',
+        )
+    return tuple(dict(each) for each in found)
 
 
 def number_of_blocks(people: int, rows: int, row_bytes: int) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, positive, rational, shown
 from discreet.plan import logical
-from discreet.plan.models import SearchOptions, TrainableModel, estimator_tag, has_target
+from discreet.plan.models import SearchOptions, TrainableModel, candidate_arguments, estimator_tag, has_target
 
 
 @public_class
@@ -131,7 +131,7 @@ class ModelQueries:
             >>> query = dp.table("adult").search(model, [{"leaves": 4}, {"leaves": 8}], target="income")
         """
         query = ModelQueries.fit(self, model, target=target, features=features, holdout=holdout)
-        return replace(query, search=SearchOptions(_candidates(candidates), metric, runs, rational(eta, "eta")))
+        return replace(query, search=SearchOptions(candidate_arguments(candidates), metric, runs, rational(eta, "eta")))
 
 
 def _name(target: object, model: TrainableModel) -> str | None:
@@ -155,17 +155,6 @@ def _name(target: object, model: TrainableModel) -> str | None:
             f"target of type {type(target).__name__}", because="a column is named by text", instead='target="income"'
         )
     return target
-
-
-def _candidates(candidates: object) -> tuple[dict[str, Any], ...]:
-    found = list(candidates) if isinstance(candidates, Iterable) and not isinstance(candidates, str | Mapping) else []
-    if not found or not all(isinstance(each, Mapping) for each in found):
-        raise ParameterError(
-            "candidates that are not dictionaries of arguments",
-            because="a candidate changes arguments of the model",
-            instead='candidates=[{"rounds": 20}, {"rounds": 40}]',
-        )
-    return tuple(dict(each) for each in found)
 
 
 def _share(holdout: Number) -> Fraction:

@@ -49,6 +49,7 @@ from discreet.learning.evaluation.holdout import KeyedSplit, fit_and_score_rhos,
 from discreet.learning.evaluation.scores import DEFAULT_BINS
 from discreet.learning.tables import OpenRows
 from discreet.mechanisms.selection.repeated import RepeatedSelection
+from discreet.plan.models import candidate_arguments
 from discreet.planner.budget.allocation import Spending
 from discreet.release.guarantee import Guarantee
 from discreet.zcdp import conversion_order, epsilon_order
@@ -348,13 +349,7 @@ def checked_candidates(
     Raises:
         ParameterError: If they are not, or one has an argument that the model does not have.
     """
-    found = list(candidates) if isinstance(candidates, Iterable) and not isinstance(candidates, str | Mapping) else []
-    if not found or not all(isinstance(each, Mapping) for each in found):
-        raise ParameterError(
-            "candidates that are not dictionaries of arguments",
-            because="a candidate changes arguments of the model",
-            instead='candidates=[{"rounds": 20}, {"rounds": 40}]',
-        )
+    found = candidate_arguments(candidates)
     fixed = sorted({name for each in found for name in each if name in all_share})
     if fixed:
         raise ParameterError(
@@ -369,7 +364,7 @@ def checked_candidates(
             because=f"it is not an argument of {type(shared).__name__}",
             instead=f"{type(shared).__name__}().get_params(), which lists them",
         )
-    return [dict(each) for each in found]
+    return list(found)
 
 
 def mean_number_of_runs(runs: int | None, candidates: int) -> int:

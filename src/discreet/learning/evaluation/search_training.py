@@ -121,7 +121,8 @@ class SearchTraining:
     @property
     def reason(self) -> str:
         """How the runs are charged together."""
-        return "the best of a random number of runs is charged at the orders of the budget and of its epsilon"
+        where = "the orders of the budget and of its epsilon" if self.orders else "every order"
+        return f"the best of a random number of runs is charged at {where}"
 
     @property
     def has_sums_in_cluster(self) -> bool:
