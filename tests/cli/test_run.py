@@ -15,7 +15,8 @@ from discreet.errors import Refusal
 BY_WARD = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
 AT_ONCE = """
 import rich.progress
-from discreet import cli, progress
+from discreet import cli
+from discreet.engines import progress
 progress.DELAY = 0
 cli.main()
 """

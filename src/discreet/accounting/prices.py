@@ -61,9 +61,11 @@ def price(event: events.Event) -> EventCost:
             return EventCost(epsilon, rho, delta)
         case events.DiscreteLaplaceEvent(scale, sensitivity) | events.LaplaceEvent(scale, sensitivity):
             return EventCost(sensitivity / scale, pure_rho(sensitivity / scale), Fraction(0))
-        case events.DiscreteGaussianEvent(variance, squared, _) | events.GaussianEvent(variance, squared):
-            return EventCost(None, squared / (2 * variance), Fraction(0))
-        case events.SampledGaussianEvent(_, variance, squared):
+        case (
+            events.DiscreteGaussianEvent(variance, squared, _)
+            | events.GaussianEvent(variance, squared)
+            | events.SampledGaussianEvent(_, variance, squared)
+        ):
             return EventCost(None, squared / (2 * variance), Fraction(0))
         case events.ConcentratedEvent(rho, delta):
             return EventCost(None, rho, delta)
