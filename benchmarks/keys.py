@@ -22,8 +22,8 @@ import numpy as np
 import opendp.prelude as peer
 
 from discreet import plots
+from discreet.exact.zcdp import rho_of
 from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold, Optimal
-from discreet.zcdp import rho_of
 
 DELTA = 1e-9
 SETTINGS = ((1.0, 1), (1.0, 5), (0.1, 1), (1.0, 50))

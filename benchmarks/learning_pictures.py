@@ -25,10 +25,10 @@ from sklearn.linear_model import LogisticRegression
 
 import discreet as dp
 from discreet.attacks.pictures import Axis, Curve, curves
+from discreet.exact.zcdp import rho_of
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.training import NoisySums, PeopleInMemory
 from discreet.learning.linear import textbook
-from discreet.zcdp import rho_of
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 DELTA = Fraction(1, 100_000)

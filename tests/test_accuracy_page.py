@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.zcdp import rho_of
+from discreet.exact.zcdp import rho_of
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "accuracy.md"

@@ -25,8 +25,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.exact.zcdp import epsilon_of
 from discreet.ledger.stores import postgres_schema, sqlite_schema
-from discreet.zcdp import epsilon_of
 from servers import PostgresServer, postgres_binaries
 
 ROOT = Path(__file__).parent.parent

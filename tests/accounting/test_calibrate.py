@@ -8,8 +8,8 @@ import pytest
 from discreet import events
 from discreet.accounting import approximate, calibrate, concentrated, pld, pure, renyi
 from discreet.errors import AccountingError, ParameterError
+from discreet.exact.zcdp import rho_of
 from discreet.mechanisms import Laplace
-from discreet.zcdp import rho_of
 
 
 def hundred(scale: Fraction) -> events.Event:

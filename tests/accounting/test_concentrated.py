@@ -12,7 +12,7 @@ from discreet import events
 from discreet.accounting import concentrated
 from discreet.errors import AccountingError, ParameterError
 from discreet.exact.rounding import brief_up
-from discreet.zcdp import epsilon_of
+from discreet.exact.zcdp import epsilon_of
 
 
 def gaussian_epsilon(shift: float, delta: float) -> float:

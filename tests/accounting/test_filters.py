@@ -16,7 +16,7 @@ from discreet import events
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, LARGEST_UNITS, NOTHING, RHO_UNITS, Cost, cost, restate
 from discreet.accounting.filters import Budget
 from discreet.errors import AccountingError, BudgetError, ParameterError
-from discreet.zcdp import cap_at_order, rho_of
+from discreet.exact.zcdp import cap_at_order, rho_of
 
 PROMISE = Budget(epsilon=2, delta=1e-9, reserved_delta=0)
 

@@ -17,7 +17,7 @@ from discreet.accounting.renyi_inverse import (
     one_sided_coin,
     pure_epsilon,
 )
-from discreet.zcdp import conversion_order
+from discreet.exact.zcdp import conversion_order
 
 BUDGETS = [Budget(epsilon=e, delta=d) for e, d in ((1, 1e-6), (2, 1e-9), (10, 1e-7), (Fraction(1, 100), 1e-12))]
 SHARES = [Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(1, 1000)]

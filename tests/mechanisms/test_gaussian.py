@@ -18,10 +18,10 @@ from scipy.stats import binomtest, norm
 import discreet as dp
 from discreet.errors import AccountingError, ParameterError, Refusal
 from discreet.exact.rounding import brief_up
+from discreet.exact.zcdp import delta_of, epsilon_of, rho_of
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.gaussian import analytic_sigma, classic_sigma, renyi_sigma
 from discreet.mechanisms.hockey_stick import delta_up
-from discreet.zcdp import delta_of, epsilon_of, rho_of
 from grids import over
 
 enable_features("contrib")

@@ -10,9 +10,9 @@ from fractions import Fraction
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
 
+from discreet.exact.zcdp import delta_of
 from discreet.mechanisms import hockey_stick
 from discreet.mechanisms.hockey_stick import delta_up, least_sigma
-from discreet.zcdp import delta_of
 from grids import over
 
 CASES = [

@@ -6,7 +6,7 @@ Definition
 Guarantee
     Rhos and deltas add, also where events are chosen after seeing earlier answers. rho-zCDP with own deltas summing to
     d is (epsilon, delta)-DP where rho converts to (epsilon, delta - d). From rho alone hardly anything tighter is
-    possible (tests/test_zcdp.py has a pair that reaches 99.8% of delta); for Gaussian noise itself the loss
+    possible (tests/exact/test_zcdp.py has a pair that reaches 99.8% of delta); for Gaussian noise itself the loss
     distribution is tighter.
 Exactness
     Sums are exact. Conversions are rounded up (conversion.py). What is returned is rounded up to 12 digits.
@@ -15,7 +15,7 @@ Not covered
 References
     Bun and Steinke, Concentrated Differential Privacy, TCC 2016, Lemma 1.7 and Proposition 1.3 (the loose form).
     Canonne, Kamath and Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020, Proposition 12.
-    Proofs: docs/proofs/accounting/concentrated.md and docs/proofs/zcdp.md.
+    Proofs: docs/proofs/accounting/concentrated.md and docs/proofs/exact/zcdp.md.
 """
 
 from fractions import Fraction
@@ -26,7 +26,7 @@ from discreet.accounting.prices import total
 from discreet.errors import AccountingError, ParameterError, short_traceback
 from discreet.exact.numbers import Number, probability, shown
 from discreet.exact.rounding import brief_up
-from discreet.zcdp import epsilon_of, loose_epsilon_of
+from discreet.exact.zcdp import epsilon_of, loose_epsilon_of
 
 Conversion = Literal["tight", "loose"]
 

@@ -37,7 +37,7 @@ from discreet.accounting.renyi_inverse import coin, near
 from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, positive, probability, shown, whole
 from discreet.exact.rounding import digits_down, last_digit, units_down, units_up
-from discreet.zcdp import conversion_order, epsilon_of, rho_of
+from discreet.exact.zcdp import conversion_order, epsilon_of, rho_of
 
 CEILING = Fraction(10)
 DEFAULT_RESERVE = Fraction(1, 10)

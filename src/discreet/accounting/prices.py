@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from discreet import events
 from discreet.accounting.repeated_selection import concentrated
-from discreet.zcdp import pure_rho
+from discreet.exact.zcdp import pure_rho
 
 
 class EventCost(NamedTuple):

@@ -42,7 +42,7 @@ from discreet.accounting.sampled_gaussian import divergence as sampled_gaussian
 from discreet.errors import AccountingError, ParameterError, short_traceback
 from discreet.exact.numbers import Number, probability, rational
 from discreet.exact.rounding import brief_up, exp_down, exp_up, log_up
-from discreet.zcdp import classic_epsilon_at_order, epsilon_at_order
+from discreet.exact.zcdp import classic_epsilon_at_order, epsilon_at_order
 
 _ORDERS = tuple(1 + Fraction(2**power, 64) for power in range(40))
 _REFINEMENTS = 8

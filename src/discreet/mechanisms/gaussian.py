@@ -42,12 +42,12 @@ from discreet.errors import AccountingError, ParameterError, public_class, short
 from discreet.events import DiscreteGaussianEvent
 from discreet.exact.numbers import Number, positive, probability, rational, whole
 from discreet.exact.rounding import brief_up, double_up, sqrt_double_up
+from discreet.exact.zcdp import delta_of, rho_of
 from discreet.mechanisms import lattice
 from discreet.mechanisms.additive import AdditiveNoise, Norms
 from discreet.mechanisms.hockey_stick import delta_up, least_sigma
 from discreet.mechanisms.lattice import Scalar
 from discreet.samplers import discrete
-from discreet.zcdp import delta_of, rho_of
 
 _FARTHEST = 2**80
 _LARGEST_SUMMED_SIGMA = 64

@@ -20,6 +20,7 @@ from discreet.accounting.prices import total
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact.numbers import Number, positive, probability, shown
 from discreet.exact.rounding import units_down
+from discreet.exact.zcdp import rho_of
 from discreet.mechanisms import Gaussian
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import Pushdown
@@ -27,7 +28,6 @@ from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import Spending
 from discreet.planner.budget.price import Price
 from discreet.planner.queries.private_plan import AnswerPlan, PrivatePlan
-from discreet.zcdp import rho_of
 
 MOST_QUESTIONS = 1_000
 _ROUNDS = 12

@@ -10,9 +10,9 @@ import discreet as dp
 from discreet import events
 from discreet.accounting.renyi import divergence_over_order
 from discreet.errors import BudgetError, Failure, ParameterError
+from discreet.exact.zcdp import conversion_order
 from discreet.learning.evaluation.search import gamma_of, require_cost, run_rho
 from discreet.samplers import repetitions
-from discreet.zcdp import conversion_order
 from learning.tiny import SlotClassifier, SlotRegressor
 
 GENERATOR = np.random.default_rng(91)

@@ -5,13 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.exact.zcdp import rho_of
 from discreet.learning import DeclaredFeature
 from discreet.learning.core.lattice import ONE
 from discreet.learning.core.link import probabilities
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.core.training import ExactSums, NoisySums, PeopleInMemory
 from discreet.learning.linear.logistic_learner import LogisticLearner, clip_of, default_iterations
-from discreet.zcdp import rho_of
 
 from .tables import DATA, FEATURES, adult_features, adult_rows, generated_rows
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, NOTHING, RHO_UNITS, Cost
 from discreet.accounting.filters import Budget
+from discreet.exact.zcdp import epsilon_at_order
 from discreet.ledger.reporting.spending import (
     SpendingTotal,
     left_of,
@@ -22,7 +23,6 @@ from discreet.ledger.reporting.spending import (
     text_down,
     text_up,
 )
-from discreet.zcdp import epsilon_at_order
 
 MILLIONTH = Fraction(1, 10**6)
 BILLIONTH = Fraction(1, 10**9)

@@ -7,11 +7,11 @@ import pytest
 from discreet.accounting.filters import Budget
 from discreet.accounting.renyi import divergence_over_order
 from discreet.errors import ParameterError
+from discreet.exact.zcdp import conversion_order
 from discreet.mechanisms import Gaussian, Laplace, Staircase
 from discreet.planner.budget.least_margin import PURE, UNDER_DELTA, calibrate, least_margin
 from discreet.planner.sensitivity.sensitivity import Sensitivity
 from discreet.release.result import DEFAULT_CONFIDENCE
-from discreet.zcdp import conversion_order
 
 MIXED = Budget(epsilon=1, delta=1e-6)
 ONE = Sensitivity(1, 1, 1, 1)

@@ -37,6 +37,7 @@ from discreet.accounting.prices import total
 from discreet.accounting.renyi import divergence_over_order
 from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, rational, shown, whole
+from discreet.exact.zcdp import conversion_order, epsilon_order
 from discreet.learning.classifier import PrivateClassifier
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.learner import PublicModel
@@ -52,7 +53,6 @@ from discreet.mechanisms.selection.repeated import RepeatedSelection
 from discreet.plan.models import candidate_arguments
 from discreet.planner.budget.allocation import Spending
 from discreet.release.guarantee import Guarantee
-from discreet.zcdp import conversion_order, epsilon_order
 
 FIXED = ("budget", "epsilon", "rho", "neighbours", "classes", "target_bounds")
 """Arguments that candidates share: scores are compared, and all runs have one cost."""

@@ -19,6 +19,7 @@ from typing import Any
 
 from discreet.accounting.costs import NOTHING, RHO_UNITS, Cost
 from discreet.errors import Refusal
+from discreet.exact.zcdp import cap_at_order
 from discreet.ledger.integrity.replay import AnalystTotals, replay_totals, totals_in_row
 from discreet.ledger.records.account import parse_order
 from discreet.ledger.records.canonical_text import canonical, digest
@@ -34,7 +35,6 @@ from discreet.ledger.records.other_release import (
 )
 from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.records.registration import budget_of, slice_columns, version_digest
-from discreet.zcdp import cap_at_order
 
 Row = Mapping[str, Any]
 

@@ -11,7 +11,7 @@ from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, LARGEST_UNITS,
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact.numbers import shown
-from discreet.zcdp import epsilon_of
+from discreet.exact.zcdp import epsilon_of
 
 LEAST_USEFUL_SHARE = Fraction(1, 1000)
 NOTHING_LEFT = "practically nothing is left"

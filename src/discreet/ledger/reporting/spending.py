@@ -12,9 +12,9 @@ from fractions import Fraction
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost
 from discreet.accounting.filters import Budget
 from discreet.exact.rounding import brief_up, digits_down, digits_up, double_down, double_up
+from discreet.exact.zcdp import epsilon_at_order, epsilon_of
 from discreet.ledger.records.chain import Kind, State
 from discreet.ledger.records.history import Entry
-from discreet.zcdp import epsilon_at_order, epsilon_of
 
 BY_EPSILONS = "sum of epsilons"
 BY_RHO = "zCDP"

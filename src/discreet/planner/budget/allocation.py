@@ -16,11 +16,11 @@ from discreet.accounting.renyi_inverse import bounded_range_epsilon, pure_epsilo
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact.numbers import Number, positive, shown
 from discreet.exact.rounding import units_down
+from discreet.exact.zcdp import conversion_order, epsilon_of, epsilon_order
 from discreet.mechanisms import NOISES, AdditiveNoise, Gaussian, Laplace, additive_noise
 from discreet.mechanisms.additive import Tag as MechanismName
 from discreet.planner.budget.least_margin import PURE, UNDER_DELTA, Kinds, Orders, least_margin
 from discreet.planner.sensitivity.sensitivity import Sensitivity
-from discreet.zcdp import conversion_order, epsilon_of, epsilon_order
 
 __all__ = [
     "MechanismName",

@@ -21,8 +21,8 @@ from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cos
 from discreet.catalog.privacy_unit import Neighbours, Unit
 from discreet.errors import ParameterError, Refusal
 from discreet.exact.rounding import brief_up, exp_up
+from discreet.exact.zcdp import epsilon_of
 from discreet.release.result import Result
-from discreet.zcdp import epsilon_of
 
 FALSE_POSITIVES = Fraction(1, 100)
 """The false positive rate at which true positive rates are stated."""

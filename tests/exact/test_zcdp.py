@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from discreet.errors import AccountingError
-from discreet.zcdp import (
+from discreet.exact.zcdp import (
     classic_epsilon_at_order,
     delta_of,
     epsilon_at_order,
@@ -46,7 +46,7 @@ def gaussian_epsilon(rho: Fraction, delta: Fraction) -> float:
     return brentq(lambda e: gaussian_delta(shift, e) - float(delta), 0, float(rho) + 40 * shift, xtol=1e-14)
 
 
-@pytest.mark.guarantee("zcdp")
+@pytest.mark.guarantee("exact.zcdp")
 @over("rho", RHOS)
 @over("delta", DELTAS)
 def test_the_converted_epsilon_is_at_least_that_of_gaussian_noise(rho, delta):
