@@ -41,7 +41,7 @@ def test_an_exact_model_has_the_scores_of_the_people_held_out():
         model = session.release(QUERY, epsilon=1)
     counted = np.array(model.release.state["evaluation"]["noisy"]) / 2**12
     assert model.evaluation.figures["auc"].value > 0.9
-    assert model.evaluation.figures["rows"].value == pytest.approx(counted.sum())
+    assert model.evaluation.figures["weight"].value == pytest.approx(counted.sum())
     assert 60 < counted.sum() < 300
 
 
@@ -106,15 +106,25 @@ def test_a_failure_after_the_charge_is_one_sentence_and_stays_charged(monkeypatc
     assert error.value.__context__ is None
 
 
-def test_scores_are_explained_and_the_number_of_rows_has_a_margin_in_advance():
+def test_scores_are_explained_and_their_weight_has_a_margin_in_advance():
     with protected(dp.protect) as session:
         text = str(session.explain(QUERY, epsilon=1))
-        epsilon = session.epsilon_for(QUERY, margin=50, output="rows")
-        with pytest.raises(dp.Refusal, match="output='rows'"):
+        epsilon = session.epsilon_for(QUERY, margin=50, output="weight")
+        with pytest.raises(dp.Refusal, match="output='weight'"):
             session.epsilon_for(QUERY, margin=50)
         assert float(session.remaining()) == 4
     assert "area under the ROC curve: ± depends on the scores" in text
     assert 0 < epsilon < 4
+
+
+def test_a_saved_release_of_an_earlier_version_has_the_figure_by_its_earlier_name(tmp_path):
+    path = tmp_path / "model.json"
+    with protected() as session:
+        session.release(QUERY, epsilon=1).release.save(path)
+    path.write_text(path.read_text().replace('["weight", ', '["rows", '))
+    model = dp.learning.load(path)
+    assert "\nrows: " in str(model.release)
+    assert "\n  weight     " in str(model.evaluation)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_a_model_that_is_not_fitted_is_fitted_to_some_people_and_scored_on_the_o
     model = classifier()
     found = dp.learning.evaluate(model, *rows_of(4000))
     assert found.figures["auc"].value > 0.8
-    assert 500 < found.figures["rows"].value < 1100
+    assert 500 < found.figures["weight"].value < 1100
     assert not hasattr(model, "model_")
     assert found.model.predict(rows_of(9)[0]).shape == (9,)
     assert found.model.guarantee_ == found.guarantee
@@ -80,7 +80,7 @@ def test_a_fitted_model_is_scored_on_all_rows_for_its_score_alone():
     found = dp.learning.evaluate(model, rows, labels, budget=budget, epsilon=1)
     assert budget.charges == 2
     assert found.model is model
-    low, high = found.figures["rows"][1:]
+    low, high = found.figures["weight"][1:]
     assert low - 200 < 3000 < high + 200
     assert abs(found.figures["accuracy"].value - accuracy_score(labels, model.predict(rows))) < 0.2
 

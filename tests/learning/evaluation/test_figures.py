@@ -11,17 +11,22 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, roc_auc_score, roc_curve
 
+from discreet.learning.core.features import linear_bins
 from discreet.learning.core.lattice import ONE
+from discreet.learning.core.rows import group_people
+from discreet.learning.core.sums import people_sum
 from discreet.learning.evaluation.figures import (
     ErrorTable,
     Figure,
     ScoreTable,
+    figure_text,
     mean,
     normal_quantile,
     quotient,
     score_table,
 )
-from discreet.learning.evaluation.scores import UNIT, score_edges
+from discreet.learning.evaluation.scores import UNIT, ScoreStep, score_edges
+from discreet.learning.linear.linear_model import LinearModel
 from discreet.mechanisms import Gaussian
 
 GENERATOR = np.random.default_rng(88)
@@ -65,7 +70,22 @@ def test_accuracy_and_base_rate_are_exactly_those_of_scikit_learn():
     table = exact_table(labels, scores)
     assert table.accuracy.value == pytest.approx(accuracy_score(labels, scores > 0), abs=1e-12)
     assert table.base_rate.value == pytest.approx(labels.mean(), abs=1e-12)
-    assert table.rows.value == 3000
+    assert table.weight.value == 3000
+
+
+@pytest.mark.parametrize(("labels", "weight"), [([1], 1), ([1] * 9, 1), ([0, 1], 2**0.5), ([0, 1] + [0] * 7, 2**0.5)])
+def test_a_person_weighs_the_square_root_of_the_number_of_cells_of_the_rows(labels, weight):
+    step = ScoreStep(LinearModel({"x": linear_bins(0, 1, 1)}, np.zeros((2, 1), dtype=np.int64)), 2, EDGES)
+    codes = np.ones((len(labels), 1), dtype=np.uint16)
+    block = group_people(codes, np.array(labels), np.zeros(len(labels), dtype=np.int64))
+    found = score_table(people_sum(step, [block]), EDGES, 1e-9).weight
+    assert found.value == pytest.approx(weight, abs=1e-3)
+
+
+def test_weights_are_shown_as_whole_numbers_and_shares_with_digits():
+    figure = Figure(0.8, -0.4, 999.6)
+    assert figure_text("weight", figure) == "1 (0 to 1,000)"
+    assert figure_text("auc", figure) == str(figure) == "0.8000 (-0.4000 to 999.6000)"
 
 
 def test_operating_points_lie_on_the_curve_of_scikit_learn():
@@ -81,10 +101,10 @@ def test_calibration_rows_are_the_rates_between_their_edges():
     rows = exact_table(labels, scores).calibration(groups=8)
     assert len(rows) == 8
     assert (rows[0].low, rows[-1].high) == (-math.inf, math.inf)
-    assert sum(row.rows.value for row in rows) == 3000
+    assert sum(row.weight.value for row in rows) == 3000
     for row in rows:
         inside = (scores / ONE > row.low) & (scores / ONE <= row.high)
-        assert row.rows.value == inside.sum()
+        assert row.weight.value == inside.sum()
         if inside.any():
             assert row.rate.value == pytest.approx(labels[inside].mean(), abs=1e-12)
 
@@ -117,7 +137,7 @@ FIGURES = {
     "AUC": lambda table: table.auc,
     "accuracy": lambda table: table.accuracy,
     "base rate": lambda table: table.base_rate,
-    "rows": lambda table: table.rows,
+    "weight": lambda table: table.weight,
 }
 
 
@@ -184,13 +204,13 @@ def test_calibration_of_several_classes_is_that_of_each_class_against_the_rest()
     table = score_table(np.concatenate(tables), EDGES, 1e-9)
     for column in range(3):
         rows = table.calibration(groups=8, column=column)
-        assert sum(row.rows.value for row in rows) == len(labels)
+        assert sum(row.weight.value for row in rows) == len(labels)
         rates = [row.rate.value for row in rows]
         assert rates[0] < 0.2
         assert rates[-1] > 0.8
         for row in rows:
             inside = (leads[:, column] / ONE > row.low) & (leads[:, column] / ONE <= row.high)
-            assert row.rows.value == inside.sum()
+            assert row.weight.value == inside.sum()
             assert row.rate.value == pytest.approx((labels == column)[inside].mean(), abs=1e-12)
 
 

@@ -131,13 +131,14 @@ def test_a_restored_model_has_its_evaluation_and_card():
     assert state["event"] == events.to_json(plan.event)
     fitted = plan.restore(state, "the guarantee")
     found = fitted.evaluation
-    assert 30 < found.figures["rows"].value == table_from_json(state["evaluation"]).rows.value < 90
+    assert 30 < found.figures["weight"].value == table_from_json(state["evaluation"]).weight.value < 90
     assert found.figures["auc"].value > 0.9
     assert found.model is fitted
     assert (found.guarantee, found.event) == ("the guarantee", plan.event)
     card = dict(plan.card(state))
     assert card["held out"].startswith("20% of people, by a keyed hash of their names; of their codes where rows are")
     assert "95% interval" in card["auc"]
+    assert card["weight"].split(" (")[0] == str(round(found.figures["weight"].value))
 
 
 def test_a_regression_is_scored_by_its_errors():
@@ -150,13 +151,13 @@ def test_a_regression_is_scored_by_its_errors():
     assert [figure.margin for figure in plan.planned_figures(Fraction(19, 20))] == [None, None]
 
 
-def test_the_margin_of_the_number_of_rows_is_that_of_its_interval():
+def test_the_margin_of_the_weight_is_that_of_its_interval():
     plan = training()
     *_, number = plan.planned_figures(Fraction(19, 20))
     noisy = {"noisy": [10**7] * 64, "edges": list(score_edges(32)), "confidence": 0.95}
-    rows_found = table_from_json(noisy | {"sigma": plan.score_schedule.sums[0].noise.sigma}).rows
-    assert number.name == "rows"
-    assert float(number.margin) == pytest.approx(rows_found.high - rows_found.value)
+    found = table_from_json(noisy | {"sigma": plan.score_schedule.sums[0].noise.sigma}).weight
+    assert number.name == "weight"
+    assert float(number.margin) == pytest.approx(found.high - found.value)
 
 
 @pytest.mark.parametrize(

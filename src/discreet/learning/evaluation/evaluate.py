@@ -11,7 +11,7 @@ from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.learner import PublicModel
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.evaluation import trial
-from discreet.learning.evaluation.figures import ErrorTable, Figure, ScoreTable, mean
+from discreet.learning.evaluation.figures import WEIGHT, ErrorTable, Figure, ScoreTable, figure_text, mean
 from discreet.learning.evaluation.holdout import (
     SCORE_SHARE,
     KeyedSplit,
@@ -36,7 +36,7 @@ class Evaluation:
     An interval covers the figure of the exact table of the same rows. It does not cover other people.
 
     Attributes:
-        figures: Figures by name: auc, accuracy, base_rate and rows; or mean_squared_error and its root.
+        figures: Figures by name: auc, accuracy, base_rate and weight; or mean_squared_error and its root.
         table: Noisy table that the figures come from, with calibration and points of the ROC curve.
         model: The fitted estimator.
         event: The event that was charged.
@@ -48,7 +48,7 @@ class Evaluation:
         >>> account = dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))
         >>> found = dp.learning.evaluate(bayes, [["a"], ["b"]] * 45, [0, 1] * 45, budget=account)
         >>> sorted(found.figures)
-        ['accuracy', 'auc', 'base_rate', 'rows']
+        ['accuracy', 'auc', 'base_rate', 'weight']
     """
 
     figures: dict[str, Figure]
@@ -91,7 +91,7 @@ class CrossValidation:
         >>> account = dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-5))
         >>> found = dp.learning.cross_validate(bayes, [["a"], ["b"]] * 45, [0, 1] * 45, budget=account)
         >>> sorted(found.figures)
-        ['accuracy', 'auc', 'base_rate', 'rows']
+        ['accuracy', 'auc', 'base_rate', 'weight']
     """
 
     figures: dict[str, Figure]
@@ -275,7 +275,7 @@ def figures_of(table: ScoreTable | ErrorTable) -> dict[str, Figure]:
             "mean_squared_error": table.mean_squared_error,
             "root_mean_squared_error": table.root_mean_squared_error,
         }
-    return {"auc": table.auc, "accuracy": table.accuracy, "base_rate": table.base_rate, "rows": table.rows}
+    return {"auc": table.auc, "accuracy": table.accuracy, "base_rate": table.base_rate, WEIGHT: table.weight}
 
 
 def _guarantee(estimator: PrivateEstimator, cells: OpenRows, span: str) -> str:
@@ -302,4 +302,5 @@ def plain(figures: dict[str, Figure], event: events.Event, guarantee: str) -> di
 def lines(head: str, figures: dict[str, Figure], guarantee: str) -> str:
     """Figures in lines of text, with the guarantee at the end."""
     width = max(map(len, figures))
-    return "\n".join([head, *(f"  {name:<{width}}  {figure}" for name, figure in figures.items()), f"  {guarantee}"])
+    found = (f"  {name:<{width}}  {figure_text(name, figure)}" for name, figure in figures.items())
+    return "\n".join([head, *found, f"  {guarantee}"])

@@ -33,6 +33,9 @@ from discreet.learning.evaluation.scores import UNIT
 _LARGE = 1_000
 """Figures from here on are shown without digits after the point."""
 
+WEIGHT = "weight"
+"""The figure whose unit is a person of one row, which is shown as a whole number."""
+
 
 class Figure(NamedTuple):
     """A figure with its confidence interval for the noise.
@@ -53,18 +56,18 @@ class Figure(NamedTuple):
 
 
 class CalibrationRow(NamedTuple):
-    """Rows whose score lies between two edges: how many, and the share of them that is of the class.
+    """Rows whose score lies between two edges: their weight, and the share of it that is of the class.
 
     Attributes:
         low: Lower edge of the score, in logits; minus infinity for the lowest.
         high: Upper edge of the score, in logits.
-        rows: Number of rows.
+        weight: Weight of the rows, as `ScoreTable.weight` counts it.
         rate: Observed share of the class.
     """
 
     low: float
     high: float
-    rows: Figure
+    weight: Figure
     rate: Figure
 
 
@@ -120,8 +123,12 @@ class ScoreTable:
         return self._rate(self.counts[0], np.array([[False], [True]]) & np.ones(self.counts.shape[2], dtype=np.bool_))
 
     @property
-    def rows(self) -> Figure:
-        """Number of rows, each person counted with the weight that clipping leaves."""
+    def weight(self) -> Figure:
+        """Weight of all people together, by which every other figure counts them.
+
+        People whose rows are at most `max_rows` weigh 1 for each row. With `max_rows` 1 and two classes, a person
+        weighs the square root of the number of different cells of the rows, which is at least 1.
+        """
         total, width = float(self.counts[0].sum()), self._quantile * self.sigma * math.sqrt(self.counts[0].size)
         return Figure(total, max(0.0, total - width), max(0.0, total + width))
 
@@ -234,6 +241,14 @@ class ErrorTable:
     def root_mean_squared_error(self) -> Figure:
         """Square root of the mean squared error."""
         return Figure(*map(math.sqrt, self.mean_squared_error))
+
+
+def figure_text(name: str, figure: Figure) -> str:
+    """A figure in words; weights are shown as whole numbers."""
+    if name != WEIGHT:
+        return str(figure)
+    value, low, high = (f"{round(each):,}" for each in figure)
+    return f"{value} ({low} to {high})"
 
 
 def score_table(noisy: Integers, edges: tuple[int, ...], sigma: float, confidence: float = 0.95) -> ScoreTable:

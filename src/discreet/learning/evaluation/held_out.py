@@ -24,7 +24,7 @@ from discreet.learning.core.rows import EncodedRows, pack_rows, unpack_rows
 from discreet.learning.core.sums import Step, people_sum
 from discreet.learning.core.training import Schedule, SumsOfPeople
 from discreet.learning.evaluation.evaluate import Evaluation, figures_of
-from discreet.learning.evaluation.figures import normal_quantile, table_from_json
+from discreet.learning.evaluation.figures import WEIGHT, figure_text, normal_quantile, table_from_json
 from discreet.learning.evaluation.holdout import KeyedSplit, fit_and_score_rhos, is_below, parallel_event
 from discreet.learning.evaluation.scores import UNIT
 from discreet.learning.evaluation.search import ModelSearch
@@ -210,20 +210,20 @@ class HeldOutTraining:
         return (*self.fit.modules, __name__)
 
     def planned_figures(self, confidence: Fraction) -> tuple[PlannedFigure, ...]:
-        """The figures of the score; the margin of the number of rows is public in advance."""
+        """The figures of the score; the margin of their weight is public in advance."""
         if isinstance(self.fit.estimator, PrivateRegressor):
             return tuple(PlannedFigure(name, kind, None, _HIDDEN) for name, kind in _ERRORS.items())
         noise = self.score_schedule.sums[0].noise
         width = normal_quantile(float(confidence)) * noise.sigma * math.sqrt(2 * self.scoring.bins) / UNIT
         figures = tuple(PlannedFigure(name, kind, None, _HIDDEN) for name, kind in _SCORES.items())
-        return (*figures, PlannedFigure("rows", "number of rows held out", Fraction(width), ""))
+        return (*figures, PlannedFigure(WEIGHT, _WEIGHT, Fraction(width), ""))
 
     def card(self, state: Mapping[str, Any]) -> Lines:
         """The model card: what was trained, and its figures on the people held out."""
         found = figures_of(table_from_json(state["evaluation"]))
         level = f"{100 * state['evaluation']['confidence']:g}%"
-        figures = ((name.replace("_", " "), f"{figure}, {level} interval") for name, figure in found.items())
-        return (*self.words, *figures)
+        texts = ((name, figure_text(name, figure)) for name, figure in found.items())
+        return (*self.words, *((name.replace("_", " "), f"{text}, {level} interval") for name, text in texts))
 
     def train(self, people: Any, *, is_private: bool) -> dict[str, Any]:
         """The model as plain data, with the noisy integers of its score."""
@@ -247,6 +247,7 @@ class HeldOutTraining:
 
 
 _SCORES = {"auc": "area under the ROC curve", "accuracy": "share of right predictions", "base_rate": "share of a class"}
+_WEIGHT = "weight of the people held out, 1 for a person with one row"
 _ERRORS = {"mean_squared_error": "mean of squared errors", "root_mean_squared_error": "its square root"}
 
 

@@ -14,7 +14,7 @@ Guarantee
 Exactness
     64-bit integers throughout: scores are integers of a public model, bins are found by comparing integers, and noise
     is drawn exactly (samplers/discrete.py). A person with one row counts whole. A person with more rows than the clip
-    allows is scaled down, and the table then counts this person with a smaller weight.
+    allows is scaled down, and the table then counts this person with a smaller weight (`ScoreTable.weight`).
 
 Not covered
     What is computed from a noisy table, which is post-processing (figures.py). Whether the rows were used for training
