@@ -1,0 +1,43 @@
+"""The public domain of a table: its columns in order, each with a number of slots."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+Columns = tuple[str, ...]
+"""Names of the columns of a marginal, in the order of the domain."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Columns with their numbers of slots.
+
+    Attributes:
+        slots: The number of slots of each column, in the order of the columns.
+    """
+
+    slots: Mapping[str, int]
+
+    @property
+    def names(self) -> Columns:
+        """All columns."""
+        return tuple(self.slots)
+
+    def shape(self, columns: Iterable[str]) -> tuple[int, ...]:
+        """The numbers of slots of some columns."""
+        return tuple(self.slots[name] for name in columns)
+
+    def cells(self, columns: Iterable[str]) -> int:
+        """The number of cells of a marginal."""
+        return math.prod(self.shape(columns))
+
+    def ordered(self, columns: Iterable[str]) -> Columns:
+        """Columns in the order of the domain, each once."""
+        wanted = set(columns)
+        if not wanted <= self.slots.keys():
+            raise ValueError("a column that the domain does not have")
+        return tuple(name for name in self.slots if name in wanted)
+
+    def merge(self, groups: Mapping[str, tuple[int, ...]]) -> "Domain":
+        """The domain where the slots of some columns are merged: slot i becomes slot groups[name][i]."""
+        return Domain({name: max(groups[name]) + 1 if name in groups else size for name, size in self.slots.items()})
