@@ -92,6 +92,14 @@ _OWN_EXAMPLES: Mapping[str, Mapping[str, str]] = {
     "table.ranges": {"column": '"age"'},
 }
 
+# Other calls for what such an argument has no answer to.
+_ELSEWHERE: Mapping[tuple[str, str], str] = {
+    (
+        "session.epsilon_for",
+        "model_query",
+    ): "session.explain(model_query, epsilon=0.5), which has the margins there are",
+}
+
 _ACCOUNT = "dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-6))"
 
 # Calls that may have been meant as well, where a call without a column is given one.
@@ -179,6 +187,7 @@ class _Arguments:
         self._fill(args)
         has_column = bool(extra) or not {"column", *_MEANINGS["column"]}.isdisjoint(kwargs)
         instead = _call(self.label, self._argument_texts()) + (_BESIDE.get(self.label, "") if has_column else "")
+        instead = _ELSEWHERE.get((self.label, self.given.get("query", "")), instead)
         return Correction(_call(self.label, typed), "; ".join(self.reasons), instead)
 
     def _free(self) -> list[str]:

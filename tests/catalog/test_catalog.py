@@ -712,3 +712,21 @@ def test_bins_that_are_wrong_are_refused_with_their_place(column, place, reason)
         Catalog.parse(f"tables: {{t: {{privacy_unit: p, columns: {{p: {{type: text}}, c: {column}}}}}}}")
     assert place in str(caught.value)
     assert "bins: {log: 32}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fact", "advice"),
+    [
+        ("text", "bins: {linear: 4}", 'keys={\'c\': ["A", "B"]} in dp.protect, or keys: [A, B] in the catalog'),
+        ("text", "bounds: [0, 1]", 'keys={\'c\': ["A", "B"]} in dp.protect, or keys: [A, B] in the catalog'),
+        ("boolean", "bins: {linear: 4}", "'c' without bins"),
+        ("boolean", "bounds: [0, 1]", "'c' without bounds"),
+        ("real", "bins: 4", "bounds={'c': (0, 5000)}, bins={'c': {'log': 32}} in dp.protect"),
+    ],
+)
+def test_the_advice_for_bins_and_bounds_fits_the_type_of_the_column(kind, fact, advice):
+    with pytest.raises(CatalogError) as caught:
+        Catalog.parse(
+            f"tables: {{t: {{privacy_unit: p, columns: {{p: {{type: text}}, c: {{type: {kind}, {fact}}}}}}}}}"
+        )
+    assert caught.value.instead.startswith(advice)

@@ -1,6 +1,7 @@
 """`discreet release`: show, verify and compare, from the files alone."""
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
@@ -124,7 +125,38 @@ def test_queries_of_the_same_words_and_other_constants_are_told_apart(tmp_path):
 
 def test_a_selection_is_not_compared(place, public):
     result = run("compare", place / "first.json", place / "chosen.json")
-    assert "two releases with tables" in str(result.exception)
+    path = place / "chosen.json"
+    assert str(result.exception).endswith(f"instead  discreet release show {path}")
+    assert run("show", path).exit_code == 0
+
+
+@pytest.fixture(scope="module")
+def models(place):
+    rows = dp.datasets.people(300).select(["person_id", "hours_per_week", "sex"])
+    facts = {"name": "people", "privacy_unit": "person_id", "max_rows": 1, "population": 300, "ledger": ":memory:"}
+    facts |= {"bounds": {"hours_per_week": (0, 80)}, "keys": {"sex": ["female", "male"]}}
+    people = dp.table("people")
+    with dp.protect(rows, **facts, budget=dp.Budget(epsilon=2, delta=1e-6)) as session:
+        for name, model in (("bayes", dp.learning.NaiveBayes()), ("logistic", dp.learning.LogisticRegression())):
+            query = people.fit(model, target="sex", holdout=0.2)
+            session.release(query, epsilon=0.5).release.save(place / f"{name}.json")
+    return place
+
+
+def test_two_models_are_compared_by_their_cards_and_scores(models):
+    shown = run("compare", models / "bayes.json", models / "logistic.json").stdout
+    assert "model: NaiveBayes of sex" in shown
+    assert "parameters: classes=['female', 'male'], iterations" in shown
+    assert re.search(r"auc  +\S.* interval \| .* interval", shown)
+    same = json.loads(run("compare", models / "bayes.json", models / "bayes.json", "--json").stdout)
+    assert {"label": "query", "text": "the same"} in same["differences"]
+    assert same["answers"] == []
+
+
+def test_a_model_is_not_compared_with_a_table(models, public):
+    for pair in (("first", "bayes"), ("bayes", "first")):
+        result = run("compare", *(models / f"{name}.json" for name in pair))
+        assert str(result.exception).endswith(f"instead  discreet release show {models / 'bayes.json'}")
 
 
 def test_the_table_of_a_statement_is_computed_again_and_its_releases_are_verified(place, public):

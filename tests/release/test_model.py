@@ -3,6 +3,7 @@
 import pytest
 
 import discreet as dp
+from discreet.release.model import score_advice
 
 STATE = {"parameters": {"is": "LogisticRegression"}, "model": {"weights": [1, 2.5, None, True, "a"]}}
 
@@ -29,7 +30,7 @@ def test_a_model_prints_its_card_and_its_limits():
     text = str(released())
     assert "LogisticRegression of income" in text
     assert "features: age" in text
-    assert "holdout=0.2" in text
+    assert "fit(model, target='income', holdout=0.2)" in text
     assert any("not causes" in limit for limit in released().limits)
 
 
@@ -65,3 +66,10 @@ def test_a_model_is_saved_as_json_alone(tmp_path):
         released().save(tmp_path / "model.pkl")
     with pytest.raises(dp.Refusal, match="directory"):
         released().save(tmp_path / "away" / "model.json")
+
+
+def test_advice_on_scores_is_for_models_that_have_them():
+    assert score_advice("StandardScaler", None) == ""
+    assert "holdout" not in score_advice("TorchClassifier", "income")
+    assert "holdout" not in str(released(name="TorchClassifier"))
+    assert "predicts" not in str(released(name="StandardScaler", target=None))

@@ -44,6 +44,7 @@ from discreet.catalog.columns import (
     Fact,
     Value,
     as_tuple,
+    column_advice,
     is_of_type,
     member,
     python_value,
@@ -488,8 +489,8 @@ def _nearest_field(error: Mapping[str, Any]) -> str:
         return f"type: {nearest_type(str(error['input']))}"
     if "keys: '" in error["msg"] and "is not of type" in error["msg"]:
         return f'types={{{place!r}: "text"}} in dp.protect, or type: text in the catalog'
-    if "bins" in error["loc"] or "bins: " in error["msg"]:
-        return "bounds: [0, 5000], bins: {log: 32}"
+    if advice := column_advice(error["loc"], error["msg"]):
+        return advice
     nearest = suggestion(place, fields) if error["type"] == "extra_forbidden" else ""
     if "slice" in error["loc"] and nearest not in fields:
         return "slice: {of: visits, column: visited, start: 2026-10-01, end: 2026-11-01}"

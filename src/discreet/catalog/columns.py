@@ -11,7 +11,7 @@ column of numbers in bins, of which there are three kinds; other queries do not 
 import datetime as dt
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
 from itertools import pairwise
@@ -197,6 +197,27 @@ class Column(Fact):
         if self.bins is not None and self.bins.edges is None and not _has_width(self.bounds):
             raise ValueError("bins: linear and log ones lie between bounds, which the column needs")
         return self
+
+
+def column_advice(place: Sequence[int | str], reason: str) -> str:
+    """What declares a column whose bins or bounds are refused; nothing where the reason is another one.
+
+    Args:
+        place: Where the error is: names of fields and columns.
+        reason: The text of the error.
+
+    Returns:
+        The text.
+    """
+    column = next((str(name) for field, name in pairwise(place) if field == "columns"), "cost")
+    if "a column of type text has none" in reason:
+        return f'keys={{{column!r}: ["A", "B"]}} in dp.protect, or keys: [A, B] in the catalog'
+    if "a column of type" in reason and "has none" in reason:
+        return f"{column!r} without {reason.removeprefix('Value error, ').partition(':')[0]}"
+    if "bins" not in place and "bins: " not in reason:
+        return ""
+    declared = f"bounds={{{column!r}: (0, 5000)}}, bins={{{column!r}: {{'log': 32}}}}"
+    return f"{declared} in dp.protect, or bounds: [0, 5000], bins: {{log: 32}} in the catalog"
 
 
 def _has_width(bounds: tuple[Fraction, Fraction] | None) -> bool:

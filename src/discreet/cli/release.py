@@ -1,6 +1,7 @@
 """`discreet release`: what a saved release says, whether it was changed, and how two of them differ."""
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,12 +20,13 @@ from discreet.exact.numbers import shown
 from discreet.ledger.integrity.results import ResultVerification, verify_result
 from discreet.ledger.records.history import charge_text
 from discreet.ledger.records.receipt import Receipt
-from discreet.release.document import aligned
+from discreet.release.document import Lines, aligned
 from discreet.release.forms import read_plain
+from discreet.release.model import ModelRelease
 from discreet.release.noisy_columns import formula
 from discreet.release.release import Release
 from discreet.release.result import Result
-from discreet.release.saved import read_saved
+from discreet.release.saved import Saved, read_saved
 from discreet.release.sql_release import SqlRelease
 from discreet.release.values import rendering
 
@@ -147,11 +149,16 @@ def _result_lines(found: ResultVerification) -> Iterator[str]:
 
 @app.command(epilog="Example: discreet release compare june.json july.json")
 def compare(file: File, other: Other, as_json: AsJson = False) -> None:
-    """Print how two releases differ, and whether noise explains it."""
-    first, second = (_table(path) for path in (file, other))
-    differences, rows = tuple(_differences(first, second)), list(_rows(first, second))
+    """Print how two releases differ, and whether noise explains it; of two models, their cards and scores."""
+    first, second = (read_saved(path) for path in (file, other))
+    rows: list[AnswerDifference] = []
+    if isinstance(first, ModelRelease) and isinstance(second, ModelRelease):
+        differences = tuple(_model_differences(first, second))
+    else:
+        one, another = _require_table(first, file), _require_table(second, other)
+        differences, rows = tuple(_differences(one, another)), list(_rows(one, another))
     stated = [{"label": label, "text": text} for label, text in differences]
-    text = "\n".join([aligned(differences), "", *map(str, rows)])
+    text = "\n".join([aligned(differences), *([""] if rows else []), *map(str, rows)])
     print_result({"differences": stated, "answers": [each.to_json() for each in rows]}, text, as_json=as_json)
 
 
@@ -182,23 +189,38 @@ def _charges(found: Result, *, is_long: bool) -> Iterator[tuple[str, str]]:
         yield f"{row.accountant} accountant", f"{stated}, {row.note}"
 
 
-def _table(path: Path) -> Release:
-    found = read_saved(path)
+def _require_table(found: Saved, path: Path) -> Release:
     if not isinstance(found, Release):
         raise UnsupportedError(
             f"a comparison of {str(path)!r}",
-            because="it holds one number, a selection or the table of a statement",
-            instead="two releases with tables, or `discreet release show` for each",
+            because="only two tables or two models are compared",
+            instead=f"discreet release show {shlex.quote(str(path))}",
         )
     return found
 
 
-def _differences(first: Release, second: Release) -> Iterator[tuple[str, str]]:
+def _header_differences(first: Result, second: Result) -> Iterator[tuple[str, str]]:
     names = {"dataset": "dataset", "version": "version", "guarantee": "guarantee", "library": "discreet"}
     for name, label in names.items():
         one, other = getattr(first, name), getattr(second, name)
         yield label, f"the same: {one}" if one == other else f"{one} | {other}"
     yield from _query_differences(first, second)
+
+
+def _model_differences(first: ModelRelease, second: ModelRelease) -> Iterator[tuple[str, str]]:
+    """How two models were trained, and the scores of their cards side by side."""
+    yield from _header_differences(first, second)
+    one, other = (dict(line for line in each.card if line not in _query(each)) for each in (first, second))
+    yield from ((label, f"{one.get(label, '-')} | {other.get(label, '-')}") for label in one | other)
+    yield "noise", "differs between any two models, also of the same query; intervals of scores are for their noise"
+
+
+def _query(found: Result) -> Lines:
+    return () if found.document is None else found.document.query
+
+
+def _differences(first: Release, second: Release) -> Iterator[tuple[str, str]]:
+    yield from _header_differences(first, second)
     level = max(Fraction(0), first.confidence + second.confidence - 1)
     yield (
         "noise",
@@ -209,7 +231,7 @@ def _differences(first: Release, second: Release) -> Iterator[tuple[str, str]]:
     )
 
 
-def _query_differences(one: Release, other: Release) -> Iterator[tuple[str, str]]:
+def _query_differences(one: Result, other: Result) -> Iterator[tuple[str, str]]:
     first, second = one.document, other.document
     if first is None or second is None:
         yield "query", "not in a file of version 1"

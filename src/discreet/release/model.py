@@ -16,11 +16,14 @@ from discreet.release.result import Result, is_figure
 _LIMITS = (
     "a model finds associations, not causes, and predicts badly for people unlike those it was trained on",
     "predictions about a person are not protected by the guarantee, which is for the people of the training data",
-    "how well it predicts is not stated here: fit(model, target=..., holdout=0.2) scores it on other people",
 )
+_SCALE = "means and deviations have noise, and no margin of it is stated here"
+_UNSCORED = "how well it predicts is not stated here"
 _SCORES = "intervals are for the noise on the people held out, and do not cover the choice of people"
 _BEST = "; they are the highest of several noisy scores, so they are biased upwards"
 _DEEPEST = 12
+_NETWORK = "TorchClassifier"
+"""The model whose scores are floats, which are never scored on private rows."""
 
 
 @public_class
@@ -55,9 +58,11 @@ class ModelRelease(Result):
     @property
     def limits(self) -> tuple[str, ...]:
         """What the model must not be taken for."""
-        if "evaluation" not in self.state:
-            return _LIMITS
-        return (*_LIMITS[:-1], _SCORES + (_BEST if "search" in self.state else ""))
+        if self.target is None:
+            return (_SCALE,)
+        if "evaluation" in self.state:
+            return (*_LIMITS, _SCORES + (_BEST if "search" in self.state else ""))
+        return (*_LIMITS, f"{_UNSCORED}: {score_advice(self.name, self.target)}")
 
     @short_traceback
     def save(self, path: str | Path) -> None:
@@ -110,6 +115,23 @@ class ModelRelease(Result):
 
     def _body_notes(self) -> list[str]:
         return list(self.limits[-1:])
+
+
+def score_advice(name: str, target: str | None) -> str:
+    """How a model without scores is scored, in words; nothing for a scaler, which predicts nothing.
+
+    Args:
+        name: Name of the kind of model.
+        target: Name of the column that it predicts; None for a scaler.
+
+    Returns:
+        The text.
+    """
+    if target is None:
+        return ""
+    if name == _NETWORK:
+        return "model.score(X, y) scores it on public rows"
+    return f"fit(model, target={target!r}, holdout=0.2) scores it on other people"
 
 
 def require_json_path(path: str | Path) -> Path:

@@ -27,9 +27,33 @@ def test_charges_add_up_until_the_budget_is_spent():
     live.charge(dp.events.PureEvent(0.6))
     with pytest.raises(dp.errors.BudgetError) as refusal:
         live.charge(dp.events.PureEvent(0.6))
-    assert "dp.learning.search" in str(refusal.value)
+    assert refusal.value.instead == "epsilon=0.4"
     live.charge(dp.events.PureEvent(0.4))
     assert live.charges == 2
+
+
+@pytest.mark.parametrize("first", [0.3, 0.8, 0.999])
+def test_the_epsilon_that_a_refused_fit_is_advised_fits(first):
+    live = account()
+    bayes = dp.learning.NaiveBayes(features=dp.learning.linear_bins(0, 9), classes=[0, 1], size=9, budget=live)
+    bayes.set_params(epsilon=first).fit([[1]], [1])
+    for wanted in (1, 1.5):
+        with pytest.raises(dp.errors.BudgetError) as refusal:
+            bayes.set_params(epsilon=wanted).fit([[1]], [1])
+    name, _, value = refusal.value.instead.partition("=")
+    bayes.set_params(**{name: float(value)}).fit([[1]], [1])
+    assert live.charges == 2
+
+
+def test_an_account_that_is_spent_advises_another_whose_budget_adds_up():
+    live = account()
+    bayes = dp.learning.NaiveBayes(features=dp.learning.linear_bins(0, 9), classes=[0, 1], size=9, budget=live)
+    bayes.fit([[1]], [1])
+    with pytest.raises(dp.errors.BudgetError, match="leave practically nothing") as refusal:
+        bayes.fit([[1]], [1])
+    advice, _, reason = refusal.value.instead.partition("; ")
+    assert reason == "budgets for the same people add up"
+    bayes.set_params(**eval(f"dict({advice})", {"dp": dp})).fit([[1]], [1])  # noqa: S307 - our own words
 
 
 def test_copies_and_clones_are_the_same_account():

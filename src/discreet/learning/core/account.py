@@ -7,6 +7,8 @@ from discreet import events
 from discreet.accounting.costs import NOTHING, Cost
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, ParameterError, UnsupportedError, public_class, short_traceback
+from discreet.exact.numbers import shown
+from discreet.ledger.records.admission import LEAST_USEFUL_SHARE
 from discreet.mechanisms.process import this_process
 
 
@@ -100,18 +102,22 @@ class BudgetAccount:
             raise _in_another_process("an account in a process that was forked from its own")
 
     def _refuse_beyond(self, cost: Cost) -> None:
-        if not self.budget.admits(cost):
-            raise BudgetError(
-                "a fit that costs more than the whole budget of the account",
-                because="it does not fit even without a charge before it",
-                instead="epsilon=0.5 in the model, or dp.learning.BudgetAccount(dp.Budget(epsilon=2, delta=1e-5))",
-            )
         if not self.budget.admits(self._spent + cost):
-            raise BudgetError(
-                "a fit that does not fit the account",
-                because=f"earlier charges ({self._charges:,}) leave too little of the budget",
-                instead="dp.learning.search(model, candidates, X, y, epsilon=1), charged once for all its fits",
-            )
+            raise self._refusal(cost)
+
+    def _refusal(self, cost: Cost) -> BudgetError:
+        """The error for a cost that does not fit, with the largest epsilon that does."""
+        budget, spent = self.budget, self._spent
+        left = budget.gaussian_left(spent) if cost.epsilon is None else budget.laplace_left(spent)
+        is_useful = left >= budget.epsilon * LEAST_USEFUL_SHARE
+        rest = f"epsilon {shown(left)}" if is_useful else "practically nothing"
+        another = f"budget=dp.learning.BudgetAccount(dp.{budget!r}); budgets for the same people add up"
+        instead = f"epsilon={shown(left)}" if is_useful else another
+        if not budget.admits(cost):
+            what = "a fit that costs more than the whole budget of the account"
+            return BudgetError(what, because=f"{rest} is left of {budget}", instead=instead)
+        because = f"earlier charges ({self._charges:,}) leave {rest} of {budget}"
+        return BudgetError("a fit that does not fit the account", because=because, instead=instead)
 
     def __repr__(self) -> str:
         return f"BudgetAccount({self.budget!r}), charges: {self._charges:,}"

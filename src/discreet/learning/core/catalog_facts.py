@@ -7,6 +7,7 @@ from typing import Any
 from discreet.catalog.catalog import Column, ColumnType
 from discreet.catalog.columns import NUMERIC, FeatureBins
 from discreet.errors import ParameterError, UnboundedError
+from discreet.exact.numbers import shown
 from discreet.learning.core.cells import label_text
 from discreet.learning.core.features import (
     DeclaredFeature,
@@ -21,6 +22,7 @@ from discreet.plan.models import ModelFacts
 
 _HAS_BINS = (*NUMERIC, ColumnType.BOOLEAN)
 _HAS_CATEGORIES = (*NUMERIC, ColumnType.BOOLEAN, ColumnType.TEXT)
+_LABELS = {ColumnType.INTEGER: "[0, 1]", ColumnType.BOOLEAN: "[False, True]"}
 
 
 def catalog_features(
@@ -70,7 +72,7 @@ def catalog_classes(declared: Any, facts: ModelFacts) -> Any:
         raise ParameterError(
             f"the target {facts.target!r} without declared classes",
             because="classes are public, and rows must not say them",
-            instead=f'classes=["no", "yes"] in the model, or keys={{{facts.target!r}: ["no", "yes"]}} in dp.protect',
+            instead=_classes_advice(column, facts),
         )
     return named
 
@@ -87,10 +89,16 @@ def catalog_target_bounds(declared: Any, facts: ModelFacts) -> Any:
         raise ParameterError(
             f"a regression of the target {facts.target!r} of type {column.type}",
             because="bounds are declared for numbers",
-            instead="dp.learning.LogisticRegression(size=30_000), which predicts classes",
+            instead=f"dp.learning.{_classifier(column, facts)}, which predicts classes",
         )
     if declared is not None:
         return declared
+    if column.type is ColumnType.BOOLEAN:
+        raise UnboundedError(
+            f"the target {facts.target!r}, a truth value",
+            because="a regression predicts numbers between declared bounds",
+            instead=f"dp.learning.{_classifier(column, facts)}, or target_bounds=(0, 1) in the model",
+        )
     if column.bounds is None:
         raise UnboundedError(
             f"the target {facts.target!r}",
@@ -98,6 +106,29 @@ def catalog_target_bounds(declared: Any, facts: ModelFacts) -> Any:
             instead=f"target_bounds=(0, 100) in the model, or bounds={{{facts.target!r}: (0, 100)}} in dp.protect",
         )
     return [float(column.bounds[0]), float(column.bounds[1])]
+
+
+def _classes_advice(column: Column, facts: ModelFacts) -> str:
+    """What declares the classes of a target, or another model where it has too many values for classes."""
+    if column.type is ColumnType.REAL or (column.type in NUMERIC and column.bounds is not None):
+        bounds = [] if column.bounds is not None else ["target_bounds=(0, 100)"]
+        return (
+            f"dp.learning.GradientBoostingRegressor({', '.join(bounds + _size_words(facts))}), which predicts numbers"
+        )
+    labels = _LABELS.get(column.type, '["no", "yes"]')
+    if column.keys is not None:
+        return f"keys={{{facts.target!r}: {labels}}} in dp.protect, with the labels of the data"
+    return f"classes={labels} in the model, or keys={{{facts.target!r}: {labels}}} in dp.protect, as the data has them"
+
+
+def _classifier(column: Column, facts: ModelFacts) -> str:
+    """A classifier of the target, for what the catalog declares of it."""
+    labels = [] if column.keys is not None or column.type is ColumnType.BOOLEAN else ['classes=["no", "yes"]']
+    return f"LogisticRegression({', '.join(labels + _size_words(facts))})"
+
+
+def _size_words(facts: ModelFacts) -> list[str]:
+    return [] if facts.size else ["size=30_000"]
 
 
 def _target_column(facts: ModelFacts) -> Column:
@@ -143,10 +174,19 @@ def _readable(name: str, feature: DeclaredFeature, facts: ModelFacts) -> Declare
 def _example(facts: ModelFacts, names: Sequence[str] | None = None) -> str:
     """The declaration of a column that can be a feature, for the model."""
     able = names or [name for name, column in facts.columns.items() if column.type in _HAS_CATEGORIES] or ["age"]
-    name = able[0]
-    is_number = name not in facts.columns or facts.columns[name].type in NUMERIC
-    bins = "dp.learning.linear_bins(0, 100)" if is_number else 'dp.learning.categories(["A", "B"])'
-    return f"features={{{name!r}: {bins}}} in the model"
+    column = facts.columns.get(able[0], Column(type=ColumnType.INTEGER))
+    return f"features={{{able[0]!r}: dp.learning.{_feature_words(column)}}} in the model"
+
+
+def _feature_words(column: Column) -> str:
+    """The declaration of a column by its bounds or keys, or with others in their place."""
+    if column.type in NUMERIC:
+        low, high = (Fraction(0), Fraction(100)) if column.bounds is None else column.bounds
+        return f"linear_bins({shown(low)}, {shown(high)})"
+    if column.type is ColumnType.BOOLEAN:
+        return "categories([False, True])"
+    named = [key for key in column.keys or () if isinstance(key, str)]
+    return f"categories({named or ['A', 'B']})"
 
 
 def _undeclared(bare: Sequence[str], others: Sequence[str], facts: ModelFacts) -> UnboundedError:

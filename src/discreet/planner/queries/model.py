@@ -38,11 +38,12 @@ from discreet.planner.resolve.binding import Bound, bind
 from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.release.explanation import ExplainedOutput
+from discreet.release.model import score_advice
 from discreet.release.result import DEFAULT_CONFIDENCE
 
 UNIT = "discreet_unit_{}"
 _PRIVATE = "depends on the rows, which are private"
-_SCORED = "fit(model, target=..., holdout=0.2)"
+_AT_AN_EPSILON = "session.release(query, epsilon=1)"
 _TABLE_NOISE = "discrete Gaussian noise on a table of scores"
 LONGEST_OWNER = 192
 """Bytes of the digest of a long name of a unit."""
@@ -107,8 +108,11 @@ class ModelPlan(AnswerPlan):
     def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """The model; how well it predicts is not public in advance, and is measured where people are held out."""
         figures = self.training.planned_figures(confidence)
-        others = "scores on the people held out come with it" if figures else f"{_SCORED} scores it on other people"
-        model = ExplainedOutput("model", self.training.name, self.noise, None, f"{_PRIVATE}: {others}")
+        advice = score_advice(self.training.name, self.target)
+        others = "scores on the people held out come with it" if figures else advice
+        model = ExplainedOutput(
+            "model", self.training.name, self.noise, None, ": ".join(filter(None, (_PRIVATE, others)))
+        )
         found = (ExplainedOutput(name, kind, _TABLE_NOISE, margin, note) for name, kind, margin, note in figures)
         return (model, *found)
 
@@ -116,10 +120,12 @@ class ModelPlan(AnswerPlan):
         """How well a model predicts depends on the rows."""
         figures = self.training.planned_figures(DEFAULT_CONFIDENCE)
         known = [figure.name for figure in figures if figure.margin is not None]
-        instead = f"dp.table({self.dataset!r}).{_SCORED}, whose release has noisy scores"
+        if self.target is None:
+            return HiddenMargin("margins of means and deviations depend on the rows, which are private", _AT_AN_EPSILON)
+        advice = f"{_AT_AN_EPSILON}; {score_advice(self.training.name, self.target)}"
         if figures:
-            instead = f"output={known[0]!r}" if known else "session.release(query, epsilon=1), which has noisy scores"
-        return HiddenMargin("how well a model predicts depends on the rows, which are private", instead)
+            advice = f"output={known[0]!r}" if known else "session.release(query, epsilon=1), which has noisy scores"
+        return HiddenMargin("how well a model predicts depends on the rows, which are private", advice)
 
 
 def analyze_model(
@@ -139,6 +145,7 @@ def analyze_model(
     """Plan a training from public facts alone, or refuse it."""
     scope = bind(source, catalog)
     unit = scope.table.unit
+    _refuse_unit_as_target(scope, target, model)
     spent = _spending(budget, epsilon=epsilon, rho=rho, share=share)
     facts = ModelFacts(
         target=target,
@@ -237,13 +244,32 @@ def _candidates(scope: Bound, target: str | None, features: Sequence[str] | None
         return {name: _column(scope, name) for name in names if name != target and name not in unit}
     for name in features:
         if name in unit:
-            others = [other for other in features if other not in unit] or ["age"]
+            others = [other for other in features if other not in unit] or _declared_columns(scope, target)
             raise ParameterError(
                 f"the privacy unit {name!r} among the features",
                 because="a name of a person is of no use for anybody else",
-                instead=f"features={others}",
+                instead=f"features={others}" if others else "fit without features, which then are all other columns",
             )
     return {name: _column(scope, name) for name in features}
+
+
+def _refuse_unit_as_target(scope: Bound, target: str | None, model: TrainableModel) -> None:
+    """Names of units are not classes, and a number that names a person is not an amount."""
+    if target in scope.table.unit.columns:
+        has_classes, declared = hasattr(model, "classes"), scope.table.columns
+        others = [name for name in _declared_columns(scope, target) if bool(declared[name].bounds) is not has_classes]
+        raise ParameterError(
+            f"the privacy unit {target!r} as the target",
+            because="a name of a person is of no use for anybody else",
+            instead=f"target={others[0]!r}" if others else "a target with bounds or keys in the catalog",
+        )
+
+
+def _declared_columns(scope: Bound, target: str | None) -> list[str]:
+    """The columns beside the target and the unit that can be features by what the catalog declares."""
+    known = ((name, scope.table.columns[name]) for name in scope.table.columns if name not in scope.table.unit.columns)
+    able = [(name, column.bounds or column.keys or column.type is ColumnType.BOOLEAN) for name, column in known]
+    return [name for name, is_declared in able if is_declared and name != target]
 
 
 def _column(scope: Bound, name: str) -> Column:
