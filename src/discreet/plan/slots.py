@@ -3,9 +3,13 @@
 The last slot holds missing values, and those that are not declared. Everything here is public.
 """
 
+import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from discreet.catalog.catalog import ColumnType, Value
+from discreet.catalog.columns import is_of_type
 from discreet.plan.logical import Scalar
 
 
@@ -35,3 +39,43 @@ class SlotColumn:
     def missing(self) -> int:
         """The slot of missing values and of those that are not declared."""
         return len(self.edges) - 1 if self.edges else len(self.values)
+
+    def to_json(self) -> dict[str, Any]:
+        """The column as plain data; dates and times are ISO text."""
+        edges, values = ([_plain(each) for each in some] for some in (self.edges, self.values))
+        return {"name": self.name, "type": str(self.type), "edges": edges, "values": values}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "SlotColumn":
+        """The column that `to_json` wrote.
+
+        Raises:
+            KeyError, TypeError, ValueError: If the data is damaged.
+        """
+        kind = ColumnType(data["type"])
+        edges, values = (tuple(_read(each, kind) for each in data[some]) for some in ("edges", "values"))
+        if not isinstance(data["name"], str) or bool(edges) == bool(values) or len(edges) == 1:
+            raise ValueError("a column has a name, and edges or values")
+        return cls(data["name"], kind, edges, values)
+
+
+def columns_to_json(columns: Sequence[SlotColumn]) -> list[dict[str, Any]]:
+    """Columns as plain data."""
+    return [column.to_json() for column in columns]
+
+
+def columns_from_json(data: Sequence[dict[str, Any]]) -> tuple[SlotColumn, ...]:
+    """The columns that `columns_to_json` wrote."""
+    return tuple(SlotColumn.from_json(each) for each in data)
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, dt.date) else value
+
+
+def _read(value: Any, kind: ColumnType) -> Any:
+    parse = {ColumnType.DATE: dt.date.fromisoformat, ColumnType.TIMESTAMP: dt.datetime.fromisoformat}.get(kind)
+    found = value if parse is None else parse(value)
+    if not is_of_type(found, kind):
+        raise TypeError("a value of another type than its column")
+    return found

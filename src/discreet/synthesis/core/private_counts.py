@@ -26,7 +26,6 @@ References
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -35,30 +34,23 @@ import numpy as np
 from discreet.events import ConcentratedEvent
 from discreet.exact.rounding import sqrt_down
 from discreet.mechanisms import Exponential, Gaussian
+from discreet.plan.synthesis import Contribution
 from discreet.synthesis.core.domain import Columns, Domain
 from discreet.synthesis.core.measurement import Integers, Measurement
+
+__all__ = [
+    "LARGEST_COUNT",
+    "MOST_CELLS",
+    "Candidate",
+    "Contribution",
+    "ExactCounts",
+    "PrivateCounts",
+    "synthesis_event",
+]
 
 MOST_CELLS = 1 << 22
 LARGEST_COUNT = 1 << 40
 """Cells of a marginal, and rows of a cell, up to which distances fit 64 bits."""
-
-
-@dataclass(frozen=True)
-class Contribution:
-    """What one unit may change: at most `rows` rows, added or removed together, or each replaced by another."""
-
-    rows: int
-    replace_one: bool
-
-    @property
-    def l1(self) -> int:
-        """How far a marginal moves in L1 norm."""
-        return 2 * self.rows if self.replace_one else self.rows
-
-    @property
-    def l2_squared(self) -> int:
-        """The square of how far a marginal moves in L2 norm."""
-        return 2 * self.rows**2 if self.replace_one else self.rows**2
 
 
 class Candidate(NamedTuple):
