@@ -1,5 +1,6 @@
 """Every test has a home of its own, real scripts in it, real servers, and the shared data if it is there."""
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -27,11 +28,18 @@ QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 Script = Callable[..., subprocess.CompletedProcess[str]]
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Directories that are not there yet, numbered here: pytest looks through all earlier ones for the next number."""
+    place = tmp_path_factory.mktemp("homes")
+    return (place / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def discreet_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def discreet_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """No test sees the ledger of another one, or of the person who runs the tests."""
-    home = tmp_path_factory.mktemp("home")
-    home.chmod(0o700)
+    home = next(homes)
+    home.mkdir(mode=0o700)
     monkeypatch.setenv("DISCREET_HOME", str(home))
     return home
 
