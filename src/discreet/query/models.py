@@ -65,8 +65,8 @@ class ModelQueries:
         replaced.
 
         Args:
-            model: An estimator of `dp.learning` itself, not of a subclass. Its own epsilon, rho, budget and neighbours
-                play no part: the session has them.
+            model: An estimator of `dp.learning` itself, not of a subclass. It has no epsilon, rho or budget of its own,
+                and no other neighbours than the session.
             target: Name of the column that is predicted. `dp.learning.StandardScaler` has none.
             features: Names of the columns that it is predicted from. Default: the features that the model declares, or
                 all columns but the target and the privacy unit; each then needs bounds or keys in the catalog.
@@ -109,8 +109,7 @@ class ModelQueries:
         cost than one fit of the same epsilon: with candidates that differ little, `fit` is often better.
 
         Args:
-            model: A classifier or regressor of `dp.learning` itself. Its own epsilon, rho, budget and neighbours play
-                no part.
+            model: A classifier or regressor of `dp.learning` itself, without an epsilon, rho or budget of its own.
             candidates: Arguments that a candidate changes, a dictionary for each.
             target: Name of the column that is predicted.
             features: Names of the columns that it is predicted from. Default: as for `fit`.

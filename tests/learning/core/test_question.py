@@ -59,13 +59,50 @@ def test_a_restored_model_is_the_one_that_was_trained():
 
 
 def test_parameters_hold_all_that_is_public_and_nothing_of_an_account():
-    account = dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-9))
-    one = training_of(CountEstimator(budget=account, epsilon=3), facts())
     other = training_of(CountEstimator(), facts())
-    assert one.parameters == other.parameters
-    assert one.estimator.budget is None
+    assert not {"budget", "epsilon", "rho", "neighbours"} & set(other.parameters)
+    assert other.estimator.budget is None
     assert training_of(CountEstimator(steps=3), facts()).parameters != other.parameters
     assert training_of(CountEstimator(size=101), facts()).parameters != other.parameters
+
+
+ACCOUNT = dp.learning.BudgetAccount(dp.Budget(epsilon=1, delta=1e-9))
+
+
+@pytest.mark.parametrize(
+    ("own", "refused"),
+    [
+        ({"epsilon": 3}, "epsilon=None"),
+        ({"rho": 0.1}, "rho=None"),
+        ({"budget": ACCOUNT, "epsilon": 1}, "epsilon=None, budget=None"),
+    ],
+)
+def test_a_cost_or_an_account_of_the_estimator_is_refused_and_the_advice_works(own, refused):
+    model = dp.learning.NaiveBayes(**own)
+    with pytest.raises(dp.Refusal, match="the session has the budget") as error:
+        training_of(model, facts())
+    advice, then = error.value.instead.split(", and ")
+    assert advice == f"model.set_params({refused})"
+    assert then == "session.release(query, epsilon=1)"
+    same = training_of(model.set_params(**dict.fromkeys(own)), facts())
+    assert same.parameters == training_of(dp.learning.NaiveBayes(), facts()).parameters
+
+
+def test_neighbours_of_the_estimator_are_those_of_the_session_or_the_default():
+    other = dp.learning.NaiveBayes(neighbours="replace_one")
+    for neighbours in ("replace_one", "nobody", 3):
+        with pytest.raises(dp.Refusal, match="set_params"):
+            training_of(other.set_params(neighbours=neighbours), facts())
+    other.set_params(neighbours="replace_one")
+    found = [training_of(model, facts(replace_one=True)) for model in (other, dp.learning.NaiveBayes())]
+    assert found[0].parameters == found[1].parameters
+    assert [each.estimator.neighbours for each in found] == ["replace_one"] * 2
+
+
+def test_a_model_that_a_session_released_can_be_trained_again():
+    training = training_of(dp.learning.NaiveBayes(), facts(replace_one=True))
+    fitted = training.restore(training.train(training.people([]), is_private=False), "the guarantee")
+    assert training_of(fitted, facts(replace_one=True)).parameters == training.parameters
 
 
 def test_one_declaration_serves_all_columns():

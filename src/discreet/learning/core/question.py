@@ -31,7 +31,8 @@ from discreet.plan.wording import Lines
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_OF_THE_SESSION = ("epsilon", "rho", "budget", "neighbours")
+_COSTS = ("epsilon", "rho", "budget")
+_OF_THE_SESSION = (*_COSTS, "neighbours")
 _LONGEST = 1_000
 
 
@@ -224,9 +225,14 @@ def training_of(estimator: Any, facts: ModelFacts) -> SessionTraining:
 
 
 def complete_estimator(estimator: Any, facts: ModelFacts) -> tuple[UntrainedEstimator, dict[str, DeclaredFeature]]:
-    """An estimator made anew from plain values, with what the catalog declares, and its features."""
+    """An estimator made anew from plain values, with what the catalog declares, and its features.
+
+    Raises:
+        ParameterError: If it has a cost or neighbours of its own, or something needed is not declared.
+    """
     kind = type(estimator)
     given = kind.get_params(estimator, deep=False)
+    _require_session_cost(kind.__name__, given, replace_one=facts.replace_one)
     features = catalog_features(given.get("features"), facts)
     params = {name: plain_value(value) for name, value in given.items() if name not in (*_OF_THE_SESSION, "features")}
     size = params.get("size") or facts.size
@@ -244,6 +250,29 @@ def complete_estimator(estimator: Any, facts: ModelFacts) -> tuple[UntrainedEsti
     if "target_bounds" in params:
         found["target_bounds"] = catalog_target_bounds(params["target_bounds"], facts)
     return kind(**(params | found)), features
+
+
+def _require_session_cost(name: str, given: Mapping[str, Any], *, replace_one: bool) -> None:
+    """Refuse a cost, an account or neighbours of the estimator, which would play no part.
+
+    The default neighbours are accepted everywhere: an estimator cannot tell them from what its caller wrote.
+    """
+    costs = [each for each in _COSTS if given.get(each) is not None]
+    if costs:
+        nothing = ", ".join(f"{each}=None" for each in costs)
+        raise ParameterError(
+            f"{name} with {' and '.join(costs)} in a session",
+            because="the session has the budget, and release says the cost",
+            instead=f"model.set_params({nothing}), and session.release(query, epsilon=1)",
+        )
+    of_session = "replace_one" if replace_one else "add_remove"
+    own = given.get("neighbours", of_session)
+    if not isinstance(own, str) or own not in (of_session, "add_remove"):
+        raise ParameterError(
+            f"{name} with neighbours={own!r:.50} in a session",
+            because=f"the neighbours of the session are {of_session!r}",
+            instead=f"model.set_params(neighbours={of_session!r})",
+        )
 
 
 def _feature_text(feature: DeclaredFeature) -> str:
