@@ -28,7 +28,7 @@ def test_a_grid_search_raises_when_the_account_is_spent():
     x, y = table(200)
     spent = account(1)
     search = GridSearchCV(classifier(budget=spent, epsilon=0.5), {"rate": [1.0, 2.0, 3.0]}, cv=2, refit=False)
-    with pytest.raises(dp.errors.BudgetError, match=r"dp\.learning\.search"):
+    with pytest.raises(dp.errors.BudgetError, match="does not fit the account"):
         search.fit(x, y)
     assert spent.charges >= 2
 
@@ -50,3 +50,24 @@ def test_the_state_holds_nothing_but_arguments_and_what_was_released():
     assert not hasattr(copy.deepcopy(model), "leak_")
     with pytest.raises(dp.errors.UnsupportedError, match="another process"):
         pickle.dumps(model)
+
+
+def test_what_a_release_has_is_named_where_a_model_has_none():
+    x, y = table(50)
+    model = classifier().fit(x, y)
+    for name in ("release", "receipt", "guarantee", "evaluation"):
+        assert not hasattr(model, name)
+    with pytest.raises(dp.errors.UnknownCallError, match=r"without its release.*\n.*\n.*model\.guarantee_"):
+        _ = model.release
+    with pytest.raises(dp.errors.UnknownCallError, match=r"fitted by itself.*\n.*\n.*dp\.learning\.evaluate"):
+        _ = model.evaluation
+    scaler = dp.learning.StandardScaler(features=dp.learning.linear_bins(0, 1), budget=account(1)).fit([[0], [1]])
+    with pytest.raises(dp.errors.UnknownCallError, match="it predicts nothing"):
+        _ = scaler.evaluation
+
+
+def test_other_names_and_models_that_are_not_fitted_raise_plain_errors():
+    for name in ("release", "evaluation", "model_", "nothing"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'") as error:
+            getattr(classifier(), name)
+        assert type(error.value) is AttributeError

@@ -10,6 +10,7 @@ import pytest
 import discreet as dp
 import released
 from discreet.errors import ParameterError
+from discreet.learning.core.saved_state import MODEL_FORMAT
 from discreet.release.forms import read_plain
 from discreet.release.release import Release
 from discreet.release.saved import read_result, read_saved
@@ -44,6 +45,13 @@ def test_what_is_no_result_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(ParameterError, match="holds no release"):
         read_result(read_plain(path), path)
+
+
+def test_a_model_without_a_release_is_refused_as_such(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"format": MODEL_FORMAT}))
+    with pytest.raises(ParameterError, match=r"a model alone.*\n.*dp\.learning\.load"):
+        read_saved(path)
 
 
 def test_a_name_that_comes_twice_is_refused(tmp_path, results):

@@ -273,6 +273,31 @@ def test_a_model_is_saved_verified_and_reported(tmp_path):
         assert "age (32 bins)" in page
 
 
+def test_a_model_of_a_session_is_saved_with_its_release_and_a_refit_without_it(tmp_path):
+    one, other, refit = (tmp_path / name for name in ("one.json", "other.json", "refit.json"))
+    with protected(dp.protect) as session:
+        model = session.release(T.fit(dp.learning.NaiveBayes(size=300), target="income"), epsilon=1)
+    model.save(one)
+    model.release.save(other)
+    assert one.read_bytes() == other.read_bytes()
+    assert dp.learning.load(one).receipt == model.receipt
+    model.set_params(budget=dp.learning.BudgetAccount(dp.Budget(epsilon=2, delta=1e-6)))
+    model.fit(ROWS.select(["age", "sex"]), ROWS.column("income")).save(refit)
+    with pytest.raises(dp.Refusal, match="a model alone, without card and receipt"):
+        dp.report(refit)
+    assert "this fit" in dp.learning.load(refit).guarantee_
+
+
+def test_a_model_without_holdout_says_how_scores_are_released():
+    with protected(dp.protect) as session:
+        model = session.release(T.fit(dp.learning.NaiveBayes(size=300), target="income"), epsilon=1)
+        assert not hasattr(model, "evaluation")
+        with pytest.raises(dp.errors.UnknownCallError, match="released without holdout") as error:
+            _ = model.evaluation
+        names = {"dp": dp, "session": session, "model": model}
+        assert "auc" in eval(error.value.instead, names).evaluation.figures  # noqa: S307 - our own advice
+
+
 def test_saved_models_and_ledgers_hold_no_cell(tmp_path):
     canary, number = "CANARY-73939133", 73_939_133
     rows = pa.table(

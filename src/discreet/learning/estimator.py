@@ -78,7 +78,6 @@ class PrivateEstimator(SklearnProtocol):
     event_: events.Event
     guarantee_: str
     features_: dict[str, DeclaredFeature]
-    has_target: ClassVar[bool] = True
     _sums: ClassVar[type[NoisySums]] = NoisySums
     _model_class: ClassVar[type[PublicModel]]
 
@@ -181,6 +180,8 @@ class PrivateEstimator(SklearnProtocol):
     def save(self, path: Any) -> None:
         """Write the fitted model as JSON, without any row: declared facts, the model, its event and guarantee.
 
+        A model that a session released is written with its release: the file is that of `model.release.save`.
+
         Args:
             path: Path of the file, which ends in .json.
 
@@ -189,7 +190,11 @@ class PrivateEstimator(SklearnProtocol):
             ParameterError: If the directory is not there.
         """
         check_is_fitted(self, "model_")
-        artefacts.write(path, self)
+        release = self.__dict__.get("release")
+        if release is None:
+            artefacts.write(path, self)
+        else:
+            release.save(path)
 
     @property
     def has_names(self) -> bool:

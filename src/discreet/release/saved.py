@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from discreet.errors import ParameterError
 from discreet.release import forms
 from discreet.release.estimate import Estimate
 from discreet.release.model import ModelRelease
@@ -14,6 +15,8 @@ from discreet.release.sql_release import SqlRelease
 
 _KINDS: tuple[type[Result], ...] = (Release, Selection, Estimate, ModelRelease)
 
+_MODEL = "discreet.model/"
+"""The beginning of the format of models without a release, which `dp.learning.load` reads."""
 
 Saved = Result | SqlRelease
 """What a file may hold."""
@@ -33,4 +36,10 @@ def read_result(data: dict[str, Any], path: Path) -> Result:
     for kind in _KINDS:
         if kind.reads(data):
             return kind.from_json(data)
+    if str(data.get("format", "")).startswith(_MODEL):
+        raise ParameterError(
+            f"a release in {str(path)!r}",
+            because="it holds a model alone, without card and receipt of a session",
+            instead=f"dp.learning.load({str(path)!r}).guarantee_, or model.save of a model that a session released",
+        )
     raise forms.no_result(path)

@@ -82,6 +82,7 @@ class TorchClassifier(PrivateClassifier):
 
     rho = None
 
+    has_exact_scores = False
     _model_class = NetworkModel
 
     def __init__(
