@@ -5,7 +5,7 @@ import pytest
 
 from discreet.synthesis.core.domain import Domain
 from discreet.synthesis.core.measurement import Measurement
-from discreet.synthesis.core.model import Estimate, column_estimates, combine, estimate_of, project
+from discreet.synthesis.core.model import CountEstimate, column_estimates, combine, estimate_of, project
 
 DOMAIN = Domain({"age": 3, "sex": 2})
 AGE = Measurement(("age",), np.array([4, 5, 6]), 2.0)
@@ -44,7 +44,7 @@ def test_noise_beyond_the_digits_of_a_float_is_projected_too():
 
 
 def test_less_noise_weighs_more():
-    found = combine([Estimate(np.array([10.0]), 1.0), Estimate(np.array([20.0]), 4.0)])
+    found = combine([CountEstimate(np.array([10.0]), 1.0), CountEstimate(np.array([20.0]), 4.0)])
     assert found.values == pytest.approx([12])
     assert found.variance == pytest.approx(0.8)
 

@@ -38,7 +38,7 @@ class MarginalModel(Protocol):
         """The model as plain data."""
 
 
-class Estimate(NamedTuple):
+class CountEstimate(NamedTuple):
     """Unbiased estimates of counts, with the variance of each."""
 
     values: Floats
@@ -67,23 +67,23 @@ def project(values: Floats, total: float) -> Floats:
     return np.asarray(np.maximum(values - level, 0.0), dtype=np.float64)
 
 
-def combine(estimates: Sequence[Estimate]) -> Estimate:
+def combine(estimates: Sequence[CountEstimate]) -> CountEstimate:
     """The mean of independent estimates of the same counts, weighted by the inverse of their variances."""
     weights = [1 / each.variance for each in estimates]
     values = sum(weight * each.values for weight, each in zip(weights, estimates, strict=True)) / sum(weights)
-    return Estimate(np.asarray(values, dtype=np.float64), 1 / sum(weights))
+    return CountEstimate(np.asarray(values, dtype=np.float64), 1 / sum(weights))
 
 
-def estimate_of(measurement: Measurement, columns: Columns) -> Estimate:
+def estimate_of(measurement: Measurement, columns: Columns) -> CountEstimate:
     """What a measurement says of some of its columns: the others are summed out, and their variances add."""
     others = tuple(axis for axis, name in enumerate(measurement.columns) if name not in columns)
     values = measurement.values.sum(axis=others).astype(np.float64)
-    return Estimate(values, measurement.sigma**2 * measurement.values.size / values.size)
+    return CountEstimate(values, measurement.sigma**2 * measurement.values.size / values.size)
 
 
-def column_estimates(measurements: Iterable[Measurement], domain: Domain) -> Mapping[str, Estimate]:
+def column_estimates(measurements: Iterable[Measurement], domain: Domain) -> Mapping[str, CountEstimate]:
     """The best unbiased estimate of each column that was measured, from all marginals that have it."""
-    seen: dict[str, list[Estimate]] = {}
+    seen: dict[str, list[CountEstimate]] = {}
     for each in measurements:
         if each.values.shape == domain.shape(each.columns):
             for name in each.columns:
