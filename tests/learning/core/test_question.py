@@ -119,6 +119,29 @@ def test_the_words_of_a_training_name_model_features_size_and_parameters():
     assert "rho 0.02" in lines["training"]
 
 
+def test_arguments_that_are_left_open_are_shown_with_the_values_that_are_used():
+    boosting = training_of(dp.learning.GradientBoostingClassifier(), facts(size=20_000))
+    learner, words = boosting.learner, dict(boosting.words)["parameters"]
+    rounds, rate = learner.defaults["rounds"], learner.defaults["learning_rate"]
+    assert f"learning_rate={rate:.4g} (default), leaves=8, rounds={rounds} (default)" in words
+    assert learner.trees == rounds * 2
+    given = dict(training_of(dp.learning.GradientBoostingClassifier(rounds=3), facts()).words)["parameters"]
+    assert given.endswith("rounds=3")
+    logistic = training_of(dp.learning.LogisticRegression(), facts())
+    assert dict(logistic.words)["parameters"].endswith(
+        f"iterations={len(logistic.learner.schedule.sums) - 1} (default)"
+    )
+    assert boosting.parameters["rounds"] is None
+
+
+def test_words_say_how_numbers_are_read_and_count_one_sum():
+    ridge = dict(training_of(dp.learning.Ridge(), facts(target_column=AGE)).words)
+    assert ridge["features"] == "age (line over 32 bins), sex (2 categories)"
+    assert ridge["training"] == "1 noisy sum of clipped vectors of people, rho 0.02"
+    scaler = training_of(dp.learning.StandardScaler(), facts(target=None, target_column=None, columns={"age": AGE}))
+    assert dict(scaler.words)["features"] == "age (middles of 32 bins)"
+
+
 def test_a_parameter_that_is_not_plain_is_refused():
     with pytest.raises(dp.Refusal, match="plain values"):
         training_of(CountEstimator(classes=[object(), "b"]), facts())

@@ -94,6 +94,15 @@ class BoostingLearner(Learner):
         return self.rounds or default_rounds(self.size, terms, self.rho, replace_one=self.replace_one)
 
     @property
+    def _rate(self) -> float:
+        return self.learning_rate or default_learning_rate(self._rounds)
+
+    @property
+    def defaults(self) -> dict[str, int | float]:
+        """Rounds and learning rate."""
+        return {"rounds": self._rounds, "learning_rate": self._rate}
+
+    @property
     def schedule(self) -> Schedule:
         """One sum for each tree, all with the same noise."""
         most = max(self.leaves, PAIR_LEAVES**2 if self.interactions else 0)
@@ -123,10 +132,9 @@ class BoostingLearner(Learner):
 
     def _leaf_weights(self, residuals: Integers, hessians: Integers, strength: float, sigma: float) -> Integers:
         """Newton steps on the lattice, shrunk by how far the residuals stand out of the noise."""
-        rate = self.learning_rate or default_learning_rate(self._rounds)
         factor = max(0.0, 1 - SHRINKAGE * residuals.size / strength) if strength > 0 else 0.0
         steps = residuals / (np.maximum(hessians, 0) / self.objective.hessian_weight + RIDGE * sigma)
-        weights = np.clip(rate * factor * self.objective.step_scale * steps, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+        weights = np.clip(self._rate * factor * self.objective.step_scale * steps, -LARGEST_WEIGHT, LARGEST_WEIGHT)
         found: Integers = np.rint(weights * ONE).astype(np.int64)
         return found
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
+from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.lattice import Integers
 from discreet.learning.core.rows import Codes
 from discreet.learning.core.sums import Step
@@ -39,6 +40,15 @@ class Learner(ABC):
     @abstractmethod
     def train(self, sums: NoisySums) -> PublicModel:
         """The model, from noisy sums alone."""
+
+    @property
+    def defaults(self) -> dict[str, int | float]:
+        """Values that arguments have which an estimator may leave open, from public facts alone."""
+        return {}
+
+    def feature_text(self, feature: DeclaredFeature) -> str:
+        """How a feature is read, in words."""
+        return f"{feature.slots - 1:,} {'bins' if feature.is_ordered else 'categories'}"
 
 
 class OneSumLearner(Learner):

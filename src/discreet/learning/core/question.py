@@ -127,11 +127,17 @@ class SessionTraining:
     def words(self) -> Lines:
         """What is trained, in words: the lines of the document and of the model card."""
         sums = self.learner.schedule.sums
-        listed = ", ".join(f"{name} ({_feature_text(feature)})" for name, feature in self.declared.items())
+        listed = ", ".join(f"{name} ({self.learner.feature_text(each)})" for name, each in self.declared.items())
         hidden = (*_OF_THE_SESSION, "features", "size")
-        params = self.estimator.get_params(deep=False).items()
-        own = ", ".join(f"{name}={value!r}" for name, value in sorted(params) if name not in hidden)
-        noise = f"{len(sums):,} noisy sums of clipped vectors of people, rho {shown_up(self.rho)} together"
+        params, defaults = self.estimator.get_params(deep=False), self.learner.defaults
+        found = {name: f"{value:.4g} (default)" for name, value in defaults.items() if params.get(name) is None}
+        own = ", ".join(
+            f"{name}={found.get(name, repr(params[name]))}" for name in sorted(params) if name not in hidden
+        )
+        rho = shown_up(self.rho)
+        noise = f"{len(sums):,} noisy sums of clipped vectors of people, rho {rho} together"
+        if len(sums) == 1:
+            noise = f"1 noisy sum of clipped vectors of people, rho {rho}"
         return (
             ("model", self.name if self.target is None else f"{self.name} of {self.target}"),
             ("features", _short(listed)),
@@ -273,10 +279,6 @@ def _require_session_cost(name: str, given: Mapping[str, Any], *, replace_one: b
             because=f"the neighbours of the session are {of_session!r}",
             instead=f"model.set_params(neighbours={of_session!r})",
         )
-
-
-def _feature_text(feature: DeclaredFeature) -> str:
-    return f"{feature.slots - 1:,} {'bins' if feature.is_ordered else 'categories'}"
 
 
 def _short(text: str) -> str:

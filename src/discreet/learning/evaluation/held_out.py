@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from discreet import events
 from discreet.accounting.prices import total
 from discreet.exact.numbers import shown
-from discreet.exact.rounding import shown_up
+from discreet.exact.rounding import digits_up, shown_up
 from discreet.learning.core.lattice import Integers
 from discreet.learning.core.learner import PublicModel
 from discreet.learning.core.question import SessionTraining, sums_of, training_of
@@ -216,7 +216,7 @@ class HeldOutTraining:
         noise = self.score_schedule.sums[0].noise
         width = normal_quantile(float(confidence)) * noise.sigma * math.sqrt(2 * self.scoring.bins) / UNIT
         figures = tuple(PlannedFigure(name, kind, None, _HIDDEN) for name, kind in _SCORES.items())
-        return (*figures, PlannedFigure(WEIGHT, _WEIGHT, Fraction(width), ""))
+        return (*figures, PlannedFigure(WEIGHT, _WEIGHT, digits_up(Fraction(width), 3), ""))
 
     def card(self, state: Mapping[str, Any]) -> Lines:
         """The model card: what was trained, and its figures on the people held out."""

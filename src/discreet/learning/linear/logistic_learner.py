@@ -70,6 +70,11 @@ class LogisticLearner(Learner):
         return default_iterations(self.size, len(self.features), self.rho)
 
     @property
+    def defaults(self) -> dict[str, int | float]:
+        """Iterations."""
+        return {"iterations": self.steps}
+
+    @property
     def columns(self) -> int:
         """Number of scores of a row."""
         return 1 if self.classes == 2 else self.classes

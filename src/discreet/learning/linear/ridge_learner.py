@@ -137,6 +137,10 @@ class RidgeLearner(OneSumLearner):
         solution = ridge_solution(moments, planned.noise.sigma / ONE, self.alpha)
         return LinearModel(self.features, slot_weights(step.design, solution))
 
+    def feature_text(self, feature: DeclaredFeature) -> str:
+        """A number is a straight line over its bins."""
+        return f"line over {feature.slots - 1:,} bins" if feature.is_ordered else super().feature_text(feature)
+
     def _step(self) -> ProductSums:
         entries = len(self.features) + 2
         return ProductSums(design_of(self.features), root_up(entries * (entries + 1) // 2 * ONE * ONE))

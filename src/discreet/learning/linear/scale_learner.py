@@ -108,6 +108,10 @@ class ScaleLearner(OneSumLearner):
         scaled = means_and_deviations(float(noisy[0]), noisy[1 : 1 + width], noisy[1 + width :])
         return scale_model(*scaled, *outer_bounds(self.features))
 
+    def feature_text(self, feature: DeclaredFeature) -> str:
+        """A number is read as the middle of its bin."""
+        return f"middles of {feature.slots - 1:,} bins" if feature.is_ordered else super().feature_text(feature)
+
     def _step(self) -> SquareSums:
         design = design_of(self.features)
         return SquareSums(design.values, design.firsts, root_up((2 * len(self.features) + 1) * ONE * ONE))

@@ -55,6 +55,11 @@ class NetworkLearner(Learner):
     rows_at_once: int
 
     @property
+    def defaults(self) -> dict[str, int | float]:
+        """Sampling rate and steps."""
+        return {"sampling_rate": float(self.plan.rate), "steps": self.plan.steps}
+
+    @property
     def schedule(self) -> SampledSchedule:
         """Every step of the training, from public facts alone."""
         return self.plan
