@@ -43,7 +43,7 @@ def test_a_loop_is_cut_into_triangles_with_few_cells():
     loop = [("a", "b"), ("b", "e"), ("d", "e"), ("a", "d")]
     cliques = maximal_cliques(DOMAIN, loop)
     assert max(map(len, cliques)) == 3
-    assert sorted(cliques) == [("a", "b", "d"), ("b", "d", "e")]  # 42 cells; the chord of a and e makes 50
+    assert {clique for clique in cliques if len(clique) > 1} == {("a", "b", "d"), ("b", "d", "e")}  # the fewest cells
 
 
 def test_columns_that_nothing_joins_hang_on_the_tree_without_a_shared_column():
