@@ -5,7 +5,7 @@ import pytest
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines import DuckDB, RegisteredSource, Workspace, source_of
-from discreet.engines.sql_engine import keys_table
+from discreet.engines.prepared import keys_table
 from discreet.errors import SourceError
 from discreet.plan.physical import Keys, Read
 

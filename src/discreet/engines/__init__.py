@@ -18,6 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines.backends.duckdb import DuckDB
+from discreet.engines.prepared import PreparedBlocks, PreparedMarginals, PreparedQuery, RegisteredSource
 from discreet.engines.progress import Stage
 from discreet.engines.registry import draft, engine_of, engines_of, has_tables, source_of
 from discreet.engines.sources.contents import States
@@ -27,8 +28,8 @@ from discreet.engines.sources.inferred import spellings
 from discreet.engines.sources.source import Source, Statements, unreadable_column
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql.blocks import LARGEST_BLOCK, Block
-from discreet.engines.sql_engine import PreparedBlocks, PreparedQuery, RegisteredSource
 from discreet.plan.physical import KeyedTable, Pushdown, Scan, Term
+from discreet.plan.slots import Counts, MarginalBatch
 
 __all__ = [
     "Block",
@@ -37,6 +38,7 @@ __all__ = [
     "Engine",
     "OpenSource",
     "PreparedBlocks",
+    "PreparedMarginals",
     "PreparedQuery",
     "RegisteredSource",
     "Source",
@@ -91,6 +93,12 @@ class Engine(Protocol):
 
     def blocks(self, prepared: PreparedBlocks, *, largest: int | None = LARGEST_BLOCK) -> Iterator[Block]:
         """Every block with its number, 0 first, from one pass; None for one of more bytes than `largest`."""
+
+    def prepare_marginals(self, batch: MarginalBatch) -> PreparedMarginals:
+        """Bind counts of marginals without reading a row; what SQL cannot say is refused."""
+
+    def marginals(self, prepared: PreparedMarginals) -> Counts:
+        """The exact counts of every marginal, of the shape of its slots."""
 
     def progress(self) -> Stage | None:
         """How far it is with what it runs now; only an owner may see it."""

@@ -24,13 +24,14 @@ import pyarrow.compute as pc
 from discreet.catalog.catalog import ColumnType
 from discreet.engines import registry
 from discreet.engines.exact_sources import open_source
+from discreet.engines.prepared import RegisteredSource
 from discreet.engines.sources import csv_records
 from discreet.engines.sources.arrow_types import LosslessRead
 from discreet.engines.sources.source import Source, unreadable_column
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql.blocks import TYPES
 from discreet.engines.sql.dialect import StorageType
-from discreet.engines.sql_engine import RegisteredSource, SQLEngine
+from discreet.engines.sql_engine import SQLEngine
 from discreet.errors import NameNotFoundError, SourceError, suggestion
 
 COUNT = "discreet_count"

@@ -17,10 +17,11 @@ from discreet.catalog.catalog import ColumnType
 from discreet.engines.backends import duckdb, sqlite
 from discreet.engines.backends.postgres import engine as postgres
 from discreet.engines.backends.spark import engine as spark
+from discreet.engines.prepared import RegisteredSource
 from discreet.engines.sources import source as sources
 from discreet.engines.sources.source import UNSTATED, Source, Statements
 from discreet.engines.sources.workspace import Workspace
-from discreet.engines.sql_engine import RegisteredSource, SQLEngine
+from discreet.engines.sql_engine import SQLEngine
 from discreet.errors import SourceError
 
 _POSTGRES = re.compile(r"postgres(ql)?(\+\w+)?://", re.IGNORECASE)

@@ -8,12 +8,14 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
+from discreet.engines.marginal_tables import MarginalTables
+from discreet.engines.prepared import PreparedBlocks, PreparedQuery, RegisteredSource, compile_error, keys_table
 from discreet.engines.progress import Stage
 from discreet.engines.shelf import Shelf
 from discreet.engines.sources import contents, inferred
@@ -21,51 +23,18 @@ from discreet.engines.sources.arrow_types import LosslessRead
 from discreet.engines.sources.source import Source, unreadable_column
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql import aggregates, contribution_bounding, expressions, joins, unknown_keys
-from discreet.engines.sql.blocks import LARGEST_BLOCK, Block, Split, Spool, split_of, split_sql
+from discreet.engines.sql.blocks import LARGEST_BLOCK, Block, Spool, split_of, split_sql
 from discreet.engines.sql.contribution_bounding import TableRelation
 from discreet.engines.sql.dialect import Dialect, StorageType
 from discreet.engines.sql.interrupts import Outcome
-from discreet.errors import SourceError, UnsupportedError, suggestion
+from discreet.errors import SourceError, suggestion
 from discreet.plan.fingerprint import digest
-from discreet.plan.physical import KeyedTable, Keys, Pushdown, Scan, SumSteps, Term
-from discreet.release.release import KEY_TYPES
+from discreet.plan.physical import KeyedTable, Pushdown, Scan, SumSteps, Term
 
 _LONGEST_NAME = 40
 
 
-@dataclass(frozen=True)
-class RegisteredSource:
-    """A source with the key of the hash that orders its rows."""
-
-    source: Source
-    hash_key: int
-
-
-@dataclass(frozen=True)
-class PreparedQuery:
-    """A query bound to this engine: SQL for the bounded rows and the steps they store, and where the keys stand.
-
-    `rows_name` is where the rows may be kept; without one they are read anew for each answer. `states` are those of the
-    public tables that it reads; the name of the rows and the name of the query hold them.
-    """
-
-    question: Pushdown
-    rows_name: str | None
-    rows_sql: str
-    stored: Mapping[SumSteps, str]
-    keys_name: str
-    states: contents.States = ()
-
-
-@dataclass(frozen=True)
-class PreparedBlocks:
-    """A bound query for blocks: their rows, and how these are split."""
-
-    rows: PreparedQuery
-    split: Split
-
-
-class SQLEngine(ABC):
+class SQLEngine(MarginalTables, ABC):
     """An engine that is asked in SQL; a subclass supplies the dialect and the hooks below."""
 
     dialect: ClassVar[Dialect]
@@ -136,7 +105,7 @@ class SQLEngine(ABC):
         )
         self.answer_sql(self._narrowed(replace(prepared, rows_name=None)))
         if not self._can_compile(prepared):
-            raise _compile_error(self.dialect.name)
+            raise compile_error(self.dialect.name)
         if rows_name is not None:
             self._shelf.want(rows_name)
         return prepared
@@ -173,7 +142,7 @@ class SQLEngine(ABC):
         prepared = PreparedBlocks(self.prepare(question), split)
         rows = f"({prepared.rows.rows_sql}) AS rows"
         if not self._takes(question.scan.table, self._split_sql(prepared, rows)):
-            raise _compile_error(self.dialect.name)
+            raise compile_error(self.dialect.name)
         return prepared
 
     def blocks(self, prepared: PreparedBlocks, *, largest: int | None = LARGEST_BLOCK) -> Iterator[Block]:
@@ -477,23 +446,5 @@ def _unfit(table: str, column: str, place: TableRelation, declared: ColumnType) 
     )
 
 
-def _compile_error(engine: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"a query that {engine} cannot compile",
-        because="it nests expressions too deeply, or holds a character that its SQL cannot",
-        instead="a shorter expression, or a column prepared by the owner",
-    )
-
-
 def _nothing(names: Sequence[str]) -> str:
     return f"(SELECT {', '.join(f'NULL AS {name}' for name in names) or 'NULL'})"
-
-
-def keys_table(keys: Keys) -> pa.Table:
-    """Public keys with the number of each, in the order of the answer, and of its group where that has parts."""
-    columns = {aggregates.ORDINAL: pa.array(range(len(keys.rows)), pa.int64())}
-    if keys.inner:
-        columns[aggregates.WHOLE] = pa.array(keys.groups, pa.int64())
-    for i, column in enumerate(keys.columns):
-        columns[f"k{i}"] = pa.array(keys.values[i], KEY_TYPES[column.type])
-    return pa.table(columns)

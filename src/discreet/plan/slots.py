@@ -4,13 +4,27 @@ The last slot holds missing values, and those that are not declared. Everything 
 """
 
 import datetime as dt
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.catalog.catalog import ColumnType, Value
 from discreet.catalog.columns import is_of_type
 from discreet.plan.logical import Scalar
+from discreet.plan.physical import Pushdown, Term
+
+MOST_CELLS = 1 << 22
+"""Cells of a marginal up to which distances between two fit 64 bits."""
+MOST_CELLS_OF_A_BATCH = 1 << 26
+"""Cells of all marginals of a batch: 512 MB of counts."""
+
+Marginal = tuple[str, ...]
+"""Names of the columns of a marginal, in the order of the table."""
+Counts = Mapping[Marginal, NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -57,6 +71,39 @@ class SlotColumn:
         if not isinstance(data["name"], str) or bool(edges) == bool(values) or len(edges) == 1:
             raise ValueError("a column has a name, and edges or values")
         return cls(data["name"], kind, edges, values)
+
+
+@dataclass(frozen=True)
+class SlotTerm:
+    """A column with the term that computes its cells from those of the source."""
+
+    column: SlotColumn
+    term: Term
+
+
+@dataclass(frozen=True)
+class MarginalBatch:
+    """Marginals over the slots of columns, counted over the rows of one query; its keys and measures play no part.
+
+    Attributes:
+        pushdown: The rows.
+        columns: The columns, with their slots.
+        marginals: The columns of each marginal.
+    """
+
+    pushdown: Pushdown
+    columns: tuple[SlotTerm, ...]
+    marginals: tuple[Marginal, ...]
+
+    def shape(self, marginal: Marginal) -> tuple[int, ...]:
+        """The numbers of slots of a marginal."""
+        sizes = {each.column.name: each.column.size for each in self.columns}
+        return tuple(sizes[name] for name in marginal)
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """The number of cells of each marginal."""
+        return tuple(math.prod(self.shape(marginal)) for marginal in self.marginals)
 
 
 def columns_to_json(columns: Sequence[SlotColumn]) -> list[dict[str, Any]]:

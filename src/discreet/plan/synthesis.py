@@ -12,12 +12,9 @@ from importlib import import_module
 from inspect import signature
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
 from discreet.errors import ParameterError
 from discreet.events import Event
-from discreet.plan.slots import SlotColumn
+from discreet.plan.slots import Counts, Marginal, SlotColumn
 from discreet.plan.wording import Lines
 
 _SYNTHESIZERS = {
@@ -26,10 +23,6 @@ _SYNTHESIZERS = {
     "tree": ("discreet.synthesis.tree.synthesizer", "TreeSynthesizer"),
 }
 """Where the synthesizers are that a session takes. Fingerprints hold the tag, which stays when a class is renamed."""
-
-Marginal = tuple[str, ...]
-"""Names of the columns of a marginal, in the order of the table."""
-Counts = Mapping[Marginal, NDArray[np.int64]]
 
 
 @dataclass(frozen=True)

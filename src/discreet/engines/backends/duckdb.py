@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines.backends.duckdb_parquet import DirectParquet
+from discreet.engines.prepared import PreparedQuery, RegisteredSource
 from discreet.engines.progress import Stage
 from discreet.engines.sources.arrow_types import LosslessRead, transport_type
 from discreet.engines.sources.source import Source
@@ -28,7 +29,6 @@ from discreet.engines.sql.blocks import BATCH
 from discreet.engines.sql.contribution_bounding import TableRelation
 from discreet.engines.sql.dialect import Dialect, StorageType, finite
 from discreet.engines.sql.interrupts import Outcome, cancellable
-from discreet.engines.sql_engine import PreparedQuery, RegisteredSource
 from discreet.errors import SourceError
 
 # The parallel reader of DuckDB 2.0 loses rows of valid files whose cells hold line breaks and quotes, and in strict
@@ -95,6 +95,7 @@ DIALECT = Dialect(
     quotient="({0} / {1})",
     ranks_by_hash=True,
     one_of="TRY_CAST({0} AS ENUM ({1}))",
+    number_of="enum_code(TRY_CAST({0} AS ENUM ({1})))",
     search=_search,
     few_edges=100,
     part="CAST({0} % {1} AS INTEGER)",

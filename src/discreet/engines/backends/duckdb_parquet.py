@@ -15,10 +15,11 @@ import duckdb
 import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
+from discreet.engines.prepared import PreparedQuery
 from discreet.engines.sources.source import Source
 from discreet.engines.sql import casts, expressions
 from discreet.engines.sql.dialect import Dialect
-from discreet.engines.sql_engine import PreparedQuery, SQLEngine
+from discreet.engines.sql_engine import SQLEngine
 from discreet.plan.physical import CountRows, KeyedTable, Pushdown, Read, SumProducts, SumSteps
 
 LARGEST_SCALE = 1e100

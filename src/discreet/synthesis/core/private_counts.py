@@ -34,6 +34,7 @@ import numpy as np
 from discreet.events import ConcentratedEvent
 from discreet.exact.rounding import sqrt_down
 from discreet.mechanisms import Exponential, Gaussian
+from discreet.plan.slots import MOST_CELLS
 from discreet.plan.synthesis import Contribution
 from discreet.synthesis.core.domain import Columns, Domain
 from discreet.synthesis.core.measurement import Integers, Measurement
@@ -48,9 +49,8 @@ __all__ = [
     "synthesis_event",
 ]
 
-MOST_CELLS = 1 << 22
 LARGEST_COUNT = 1 << 40
-"""Cells of a marginal, and rows of a cell, up to which distances fit 64 bits."""
+"""Rows of a cell up to which distances of marginals of `MOST_CELLS` cells fit 64 bits."""
 
 
 class Candidate(NamedTuple):

@@ -19,13 +19,14 @@ from discreet.catalog.catalog import ColumnType
 from discreet.engines.backends.postgres import server, views
 from discreet.engines.backends.postgres.columns import columns_of
 from discreet.engines.backends.postgres.identity import identity
+from discreet.engines.prepared import PreparedQuery, RegisteredSource
 from discreet.engines.shelf import Shelf
 from discreet.engines.sources.arrow_types import distinct_names
 from discreet.engines.sources.source import UNSTATED, Source, Statements
 from discreet.engines.sql import casts, expressions, functions
 from discreet.engines.sql.blocks import batches_of
 from discreet.engines.sql.dialect import DRAFTED, Dialect, Reads, StorageType, finite
-from discreet.engines.sql_engine import PreparedQuery, RegisteredSource, SQLEngine
+from discreet.engines.sql_engine import SQLEngine
 from discreet.errors import SourceError, UnsupportedError
 from discreet.plan.physical import Pushdown, SumSteps
 

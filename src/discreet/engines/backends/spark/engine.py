@@ -21,6 +21,7 @@ from discreet.engines.backends.spark import jobs as spark_jobs
 from discreet.engines.backends.spark import plans as spark_plans
 from discreet.engines.backends.spark import rows as spark_rows
 from discreet.engines.backends.spark.people import Add, Encode, PeopleInCluster, can_import, encode_frame
+from discreet.engines.prepared import PreparedBlocks, PreparedMarginals, PreparedQuery, RegisteredSource
 from discreet.engines.progress import Stage
 from discreet.engines.sources.arrow_types import distinct_names
 from discreet.engines.sources.source import UNSTATED, Source, Statements, unwanted_table
@@ -28,9 +29,10 @@ from discreet.engines.sql import bins, casts, functions
 from discreet.engines.sql.blocks import Spool
 from discreet.engines.sql.dialect import DRAFTED, Dialect, StorageType
 from discreet.engines.sql.interrupts import Outcome, cancellable
-from discreet.engines.sql_engine import PreparedBlocks, PreparedQuery, RegisteredSource, SQLEngine
+from discreet.engines.sql_engine import SQLEngine
 from discreet.errors import ParameterError, Refusal, SourceError, UnsupportedError
 from discreet.plan.physical import KeyedTable, Pushdown, Term
+from discreet.plan.slots import Counts
 
 KIND = "spark"
 _EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
@@ -271,6 +273,7 @@ class Spark(SQLEngine):
     """A session of our own in the application that the DataFrames belong to."""
 
     dialect: ClassVar[Dialect] = DIALECT
+    marginals_at_once: ClassVar[int] = 16
 
     def _open(self, memory_limit: str | None, threads: int | None, undo: ExitStack) -> None:
         self._token = secrets.token_hex(8)
@@ -337,6 +340,14 @@ class Spark(SQLEngine):
         except BaseException:
             spark_jobs.cancel(self._session, mark)
             raise
+
+    def marginals(self, prepared: PreparedMarginals) -> Counts:
+        """The exact counts of every marginal; an interrupt ends its own jobs and no others."""
+        return self._cancellable(lambda: super(Spark, self).marginals(prepared))
+
+    def _cells(self, connected: Any, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """By Arrow at once: they are bounded, and executors of a cluster may have no Python to pack rows with."""
+        yield from connected.sql(sql).toArrow().cast(schema).to_batches()
 
     @contextmanager
     def people(self, prepared: PreparedBlocks, encode: Encode, add: Add) -> Iterator[PeopleInCluster]:

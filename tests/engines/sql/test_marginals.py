@@ -1,0 +1,49 @@
+"""Codes of rows and counts of marginals in SQL: few values by a CASE, many by a join, a GROUP BY for each marginal."""
+
+import pytest
+
+from discreet.catalog.catalog import ColumnType
+from discreet.catalog.privacy_unit import Caps
+from discreet.engines.backends import duckdb, sqlite
+from discreet.engines.sql import marginals
+from discreet.errors import UnsupportedError
+from discreet.plan.physical import CountRows, Keys, MissingUnits, Pushdown, Read, Scan
+from discreet.plan.slots import MarginalBatch, SlotColumn, SlotTerm
+
+LONG = tuple(f"v{i}" for i in range(marginals.FEW_VALUES + 1))
+
+
+def batch_of(*columns, of=()):
+    terms = tuple(SlotTerm(column, Read(column.name, column.type)) for column in columns)
+    scan = Scan("t", 1, tuple(each.term for each in terms), (), MissingUnits.DROP, None)
+    return MarginalBatch(Pushdown(scan, None, Keys(), Caps(), (CountRows(),)), terms, of)
+
+
+def test_few_values_are_distinguished_by_a_case_and_many_by_a_join():
+    few, many = (SlotColumn("text", ColumnType.TEXT, values=values) for values in (LONG[:-1], LONG))
+    assert not marginals.needs_join(batch_of(few).columns[0], sqlite.DIALECT)
+    batch = batch_of(many)
+    assert marginals.needs_join(batch.columns[0], sqlite.DIALECT)
+    sql = marginals.codes_sql(batch, "rows", {"text": "keys"}, sqlite.DIALECT)
+    assert "LEFT JOIN keys AS values0 ON values0.k0 = cells.discreet_cell0" in sql
+
+
+def test_duckdb_numbers_texts_itself_unless_their_list_is_too_long():
+    many = SlotColumn("text", ColumnType.TEXT, values=LONG)
+    assert not marginals.needs_join(batch_of(many).columns[0], duckdb.DIALECT)
+    longer = SlotColumn("text", ColumnType.TEXT, values=tuple("v" * 300 + value for value in LONG))
+    assert marginals.needs_join(batch_of(longer).columns[0], duckdb.DIALECT)
+
+
+def test_several_marginals_are_one_statement_with_a_number_for_each():
+    columns = (SlotColumn("a", ColumnType.INTEGER, edges=(0, 1, 2)), SlotColumn("b", ColumnType.INTEGER, values=(1, 5)))
+    batch = batch_of(*columns, of=(("a",), ("a", "b")))
+    sql = marginals.counts_sql(batch, [0, 1], "codes", duckdb.DIALECT)
+    assert sql.count("UNION ALL") == 1
+    assert "SELECT 1 AS marginal, ((TRY_CAST(0 AS BIGINT) * 3 + discreet_code0) * 3 + discreet_code1) AS cell" in sql
+
+
+def test_more_columns_than_a_table_of_codes_has_are_refused():
+    columns = [SlotColumn(f"c{i}", ColumnType.INTEGER, edges=(0, 1)) for i in range(marginals.MOST_COLUMNS + 1)]
+    with pytest.raises(UnsupportedError, match="1,001 columns"):
+        marginals.require_counts(batch_of(*columns))
