@@ -2,12 +2,14 @@
 
 import json
 import re
+from functools import partial
 
 import pytest
 from typer.testing import CliRunner
 
 import discreet as dp
-from discreet.cli import app
+from discreet.cli import app, release
+from discreet.cli.terminal import print_fitting
 from discreet.ledger import Signer
 
 FACTS = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10, "budget": dp.Budget(epsilon=4)}
@@ -151,6 +153,19 @@ def test_two_models_are_compared_by_their_cards_and_scores(models):
     same = json.loads(run("compare", models / "bayes.json", models / "bayes.json", "--json").stdout)
     assert {"label": "query", "text": "the same"} in same["differences"]
     assert same["answers"] == []
+
+
+def test_a_model_is_shown_once_and_fits_the_terminal(models, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "90")
+    monkeypatch.setattr(release, "print_fitting", partial(print_fitting, is_terminal=True))
+    for words in (("show", models / "bayes.json"), ("compare", models / "bayes.json", models / "logistic.json")):
+        shown = run(*words).stdout
+        assert max(map(len, shown.splitlines())) <= 90
+    shown = run("show", models / "bayes.json").stdout
+    for once in ("NaiveBayes of sex", "hours_per_week (32 bins)", "noisy sum", "held out: "):
+        assert shown.count(once) == 1
+    stated = json.loads(run("show", models / "bayes.json", "--json").stdout)["stated"][0]
+    assert {"label": "model", "text": "NaiveBayes of sex"} in stated
 
 
 def test_a_model_is_not_compared_with_a_table(models, public):

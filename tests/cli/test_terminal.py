@@ -7,6 +7,8 @@ from discreet.cli.terminal import fit, print_fitting
 
 def test_long_lines_go_on_under_their_text():
     assert fit("  because  one two three four", 24) == "  because  one two three\n           four"
+    assert fit("declared size  one two three four", 32) == "declared size  one two three\n               four"
+    assert fit(" " * 9 + "one two three four", 24) == " " * 9 + "one two three\n" + " " * 9 + "four"
     assert fit("short\n\nlines", 18) == "short\n\nlines"
 
 

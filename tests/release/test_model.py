@@ -30,6 +30,8 @@ def test_a_model_prints_its_card_and_its_limits():
     text = str(released())
     assert "LogisticRegression of income" in text
     assert "features: age" in text
+    title = ("model", "LogisticRegression of income")
+    assert str(released(card=(title, ("features", "age")))) == text
     assert "fit(model, target='income', holdout=0.2)" in text
     assert any("not causes" in limit for limit in released().limits)
 

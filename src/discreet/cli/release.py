@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,6 +16,7 @@ from discreet.catalog.catalog import Value
 from discreet.cli import exit_codes
 from discreet.cli.output import AsJson, print_json, print_result
 from discreet.cli.receipt import checked_key
+from discreet.cli.terminal import print_fitting
 from discreet.errors import UnsupportedError
 from discreet.exact.numbers import shown
 from discreet.ledger.integrity.results import ResultVerification, verify_result
@@ -69,13 +71,14 @@ def show(
         ]
         print_json({"release": found.to_json(), "stated": stated})
         return
-    print(found)
+    print_fitting(str(found), sys.stdout)
     for result in results:
-        print()
-        print(aligned(tuple(_lines(result, is_long=accountants))))
+        above = result.card if isinstance(result, ModelRelease) else ()
+        lines = tuple(line for line in _lines(result, is_long=accountants) if line not in above)
+        print_fitting(f"\n{aligned(lines)}", sys.stdout)
     if isinstance(found, SqlRelease):
-        print()
-        print(aligned((("statement", " ".join(found.text.split())), ("dialect", found.dialect))))
+        lines = (("statement", " ".join(found.text.split())), ("dialect", found.dialect))
+        print_fitting(f"\n{aligned(lines)}", sys.stdout)
 
 
 @app.command(epilog='Example: discreet release verify release.json --key "$KEY"')
@@ -158,8 +161,10 @@ def compare(file: File, other: Other, as_json: AsJson = False) -> None:
         one, another = _require_table(first, file), _require_table(second, other)
         differences, rows = tuple(_differences(one, another)), list(_rows(one, another))
     stated = [{"label": label, "text": text} for label, text in differences]
-    text = "\n".join([aligned(differences), *([""] if rows else []), *map(str, rows)])
-    print_result({"differences": stated, "answers": [each.to_json() for each in rows]}, text, as_json=as_json)
+    if as_json:
+        print_json({"differences": stated, "answers": [each.to_json() for each in rows]})
+        return
+    print_fitting("\n".join([aligned(differences), *([""] if rows else []), *map(str, rows)]), sys.stdout)
 
 
 def _lines(found: Result, *, is_long: bool) -> Iterator[tuple[str, str]]:

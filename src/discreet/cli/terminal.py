@@ -5,7 +5,8 @@ import shutil
 import textwrap
 from typing import TextIO
 
-_LABEL = re.compile(r" *\S+  +")
+_LABEL = re.compile(r" *(?:\S+(?: \S+)*?)?  +")
+"""What a line begins with before its text: words and at least two spaces, or spaces alone where a label goes on."""
 
 
 def print_fitting(text: str, stream: TextIO, *, is_terminal: bool | None = None) -> None:

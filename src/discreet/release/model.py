@@ -111,7 +111,7 @@ class ModelRelease(Result):
 
     def _body_lines(self) -> list[str]:
         title = self.name if self.target is None else f"{self.name} of {self.target}"
-        return [title, *(f"{label}: {text}" for label, text in self.card)]
+        return [title, *(f"{label}: {text}" for label, text in self.card if (label, text) != ("model", title))]
 
     def _body_notes(self) -> list[str]:
         return list(self.limits[-1:])

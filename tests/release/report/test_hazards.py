@@ -128,7 +128,7 @@ def test_a_model_is_named_as_trained_with_its_noise(models):
     assert text(private, 15).startswith("Models were trained on sums with noise")
     assert status(exact, 15) is HazardStatus.CHECK
     training, scores = private.mechanisms
-    assert training.startswith("discrete Gaussian noise, training: 1 noisy sums")
+    assert training.startswith("discrete Gaussian noise, training: 1 noisy sum of")
     assert scores.startswith("discrete Gaussian noise, scores: ")
 
 

@@ -143,7 +143,7 @@ def _estimate_table(estimate: Estimate) -> ResultTable:
 
 def _model_card(model: ModelRelease) -> ResultTable:
     """The model card: what was trained, on what, and what it must not be taken for."""
-    rows = [[rendering.cell(label), rendering.cell(text)] for label, text in model.card]
+    rows = [[rendering.cell(label), rendering.cell(text)] for label, text in model.card if label != "model"]
     first = [["model", rendering.cell(model.name)]]
     if model.target is not None:
         first.append(["predicts", rendering.cell(model.target)])
