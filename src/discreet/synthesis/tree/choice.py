@@ -1,0 +1,101 @@
+"""The edges of the tree, chosen privately one after another: a maximum spanning tree by the exponential mechanism.
+
+The score of a pair of columns is the L1 distance of its counts to the product of the one-way estimates, less a part of
+the noise that measuring it would add. A pair of weight 0 stands for no further edge.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.synthesis.core.domain import Columns, Domain
+from discreet.synthesis.core.measurement import Floats, Integers
+from discreet.synthesis.core.private_counts import LARGEST_COUNT, Candidate, PrivateCounts
+
+NOISE_SHARE = 0.25
+"""The part of the expected noise of a table that counts against it; fitting removes most of the noise."""
+
+
+class EdgeChoice(NamedTuple):
+    """What the choice of edges rests on; all of it public.
+
+    Attributes:
+        estimates: Estimated counts of the slots of each column.
+        total: The estimated number of rows.
+        sigma: The expected noise of a cell of an edge.
+        rho: The cost of all choices together.
+    """
+
+    estimates: Mapping[str, Floats]
+    total: float
+    sigma: float
+    rho: Fraction
+
+
+def choose_edges(counts: PrivateCounts, choice: EdgeChoice) -> tuple[Columns, ...]:
+    """The edges of a forest.
+
+    Args:
+        counts: The counts of all pairs that may be edges.
+        choice: What the choice rests on.
+
+    Returns:
+        The edges, the first choice first. There are fewer than columns, and none that closes a cycle.
+    """
+    pairs = [columns for columns in counts.candidates if len(columns) == 2]
+    candidates = {pair: _candidate(pair, choice) for pair in pairs}
+    tree = {name: name for name in counts.domain.names}
+    rounds = len(tree) - 1
+    edges: list[Columns] = []
+    for _ in range(rounds):
+        possible = [pair for pair in pairs if tree[pair[0]] != tree[pair[1]]]
+        if not possible:
+            break
+        offered = [candidates[pair] for pair in possible]
+        place = counts.select([*offered, _nothing(offered[0])], choice.rho / rounds)
+        if place == len(possible):
+            break
+        one, other = possible[place]
+        old, new = tree[other], tree[one]
+        tree = {name: new if root == old else root for name, root in tree.items()}
+        edges.append((one, other))
+    return tuple(edges)
+
+
+def share_by_cells(domain: Domain, marginals: Sequence[Columns], rho: Fraction) -> tuple[Fraction, ...]:
+    """The cost of each marginal: the sum of all L1 errors is least where costs grow as cells to the power of 2/3.
+
+    Args:
+        domain: The columns and their slots.
+        marginals: The columns of each marginal.
+        rho: The cost of all together.
+
+    Returns:
+        The costs, which add to rho.
+    """
+    weights = [max(round(1_000 * domain.cells(each) ** (2 / 3)), 1) for each in marginals]
+    return tuple(rho * weight / sum(weights) for weight in weights)
+
+
+def merged_counts(values: Floats, groups: tuple[int, ...]) -> Floats:
+    """The counts of groups of slots."""
+    return np.bincount(np.asarray(groups), weights=values).astype(np.float64)
+
+
+def whole_numbers(values: Floats) -> Integers:
+    """Estimates in whole numbers, as a private choice needs them."""
+    return np.rint(np.clip(values, -LARGEST_COUNT, LARGEST_COUNT)).astype(np.int64)
+
+
+def _candidate(pair: Columns, choice: EdgeChoice) -> Candidate:
+    one, other = (choice.estimates[name] for name in pair)
+    product = np.outer(one, other) / max(choice.total, 1.0)
+    noise = NOISE_SHARE * np.sqrt(2 / np.pi) * choice.sigma * product.size
+    return Candidate(pair, whole_numbers(product), penalty=int(min(noise, float(LARGEST_COUNT) ** 2)))
+
+
+def _nothing(like: Candidate) -> Candidate:
+    """No further edge: the score is 0 for every table."""
+    return like._replace(weight=0, penalty=0)

@@ -1,0 +1,206 @@
+"""The tree synthesizer: a table from one-way marginals and the two-way marginals of a tree of columns.
+
+Definition
+    With a cost rho and at least two columns: 2/5 of rho measures all one-way marginals. Slots whose noisy count is
+    below 3 sigma are merged. 1/20 of rho chooses pairs of columns, one at a time, among those that close no
+    cycle: the score is the L1 distance of the pair to the product of its one-way estimates, less a quarter of the
+    expected noise; to stop scores 0. What is left measures the chosen pairs, and columns without a pair once
+    more. With one column, all of rho measures it; with two, nothing is chosen.
+
+Guarantee
+    rho-zCDP for one unit: everything that depends on rows is an answer of one `PrivateCounts` with the cost rho.
+    Totals, merged slots, the fitted model and drawn rows are post-processing of its answers. The exact number of
+    rows is never used. Proof: docs/proofs/synthesis/tree/synthesizer.md.
+
+Exactness
+    Costs are rationals, and estimates for choices are integers. Floats are in what follows noisy answers alone.
+
+Not covered
+    How near the table is to the data: pairs that are not edges are modelled through the tree. The time of a synthesis.
+
+References
+    McKenna, Miklau and Sheldon, Journal of Privacy and Confidentiality 11(3), 2021, arXiv 2108.04978 (MST).
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+from discreet.errors import ParameterError, public_class
+from discreet.events import ConcentratedEvent
+from discreet.plan.slots import SlotColumn, columns_to_json
+from discreet.plan.synthesis import SynthesisFacts
+from discreet.plan.wording import Lines
+from discreet.synthesis.core.domain import Columns, Domain
+from discreet.synthesis.core.measurement import Measurement, estimated_total
+from discreet.synthesis.core.model import project
+from discreet.synthesis.core.private_counts import MOST_CELLS, PrivateCounts, synthesis_event
+from discreet.synthesis.tree.choice import EdgeChoice, choose_edges, merged_counts, share_by_cells
+from discreet.synthesis.tree.fitting import Groups, column_counts, fit, merge_rare
+
+COLUMNS_SHARE = Fraction(2, 5)
+CHOICE_SHARE = Fraction(1, 20)
+MERGE_BELOW = 3
+MOST_ALL_CELLS = 1 << 25
+"""Cells of all candidates together: 256 MiB of counts."""
+
+
+@public_class
+@dataclass(frozen=True)
+class TreeSynthesizer:
+    """A synthesizer for tables of any number of columns: fast, and best where columns depend on each other in pairs.
+
+    It measures all one-way marginals, chooses a spanning tree of pairs privately, and measures those. Every other
+    marginal is modelled through the tree.
+
+    Example:
+        >>> import discreet as dp
+        >>> from discreet.synthesis.tree.synthesizer import TreeSynthesizer
+        >>> TreeSynthesizer()
+        TreeSynthesizer()
+    """
+
+    def synthesis(self, facts: SynthesisFacts) -> "TreeSynthesis":
+        """The synthesis from public facts alone.
+
+        Args:
+            facts: The columns with their slots, and the cost.
+
+        Returns:
+            The synthesis, with all marginals that it counts.
+
+        Raises:
+            ParameterError: If there are no columns, or more cells than fit the memory.
+        """
+        candidates = _candidates(facts.columns)
+        return TreeSynthesis(facts.columns, candidates, facts.rho)
+
+
+@dataclass(frozen=True)
+class TreeSynthesis:
+    """A tree synthesis before a row is read.
+
+    Attributes:
+        columns: The columns with their slots.
+        candidates: All marginals that are counted.
+        rho: The cost.
+    """
+
+    columns: tuple[SlotColumn, ...]
+    candidates: tuple[Columns, ...]
+    rho: Fraction
+
+    name = "tree"
+
+    @property
+    def event(self) -> ConcentratedEvent:
+        """What the synthesis does, for the accountants."""
+        return synthesis_event(self.rho)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """All public parameters as plain data."""
+        shares = [str(COLUMNS_SHARE), str(CHOICE_SHARE)]
+        return {"kind": self.name, "format": 1, "shares": shares, "merge_below": MERGE_BELOW}
+
+    @property
+    def words(self) -> Lines:
+        """What is measured and modelled, in words."""
+        number = len(self.columns)
+        if number == 1:
+            return (("measured", "the counts of the one column, for the whole cost"),)
+        first, second = (f"{float(each):.0%}" for each in (COLUMNS_SHARE, CHOICE_SHARE))
+        chosen = ("chosen", f"at most {number - 1:,} of {self._pairs:,} pairs of columns, for {second}")
+        return (
+            ("measured", f"the one-way marginals of {number:,} columns, for {first} of the cost"),
+            *([chosen] if self._pairs > 1 else []),
+            ("measured then", "the chosen pairs, and columns without one again, for what is left"),
+            ("modelled", "all other marginals, through the tree of the chosen pairs"),
+        )
+
+    def train(self, counts: PrivateCounts) -> dict[str, Any]:
+        """The state of the table as plain data.
+
+        Args:
+            counts: The private counts of all candidates.
+
+        Returns:
+            Columns, total, measurements, model, and the public integer that rows are drawn by.
+        """
+        first, second = _costs(self.rho, len(self.columns), self._pairs)
+        marginals = [(column.name,) for column in self.columns]
+        costs = share_by_cells(counts.domain, marginals, first)
+        measurements = [counts.measure(*each) for each in zip(marginals, costs, strict=True)]
+        groups: Groups = {name: tuple(range(size)) for name, size in counts.domain.slots.items()}
+        if len(self.columns) > 1:
+            groups = merge_rare(column_counts(measurements), MERGE_BELOW)
+            measurements += _measure_pairs(counts, measurements, groups, second)
+        model = fit(measurements, groups)
+        return {
+            "columns": columns_to_json(self.columns),
+            "total": model.total,
+            "measurements": [_plain(each, groups) for each in measurements],
+            "model": model.to_json(),
+            "draw": int(counts.public_generator().integers(1 << 62)),
+        }
+
+    @property
+    def _pairs(self) -> int:
+        return len(self.candidates) - len(self.columns)
+
+
+def _candidates(columns: tuple[SlotColumn, ...]) -> tuple[Columns, ...]:
+    """All columns, and all pairs whose cells distances in 64 bits allow; the others are never edges."""
+    domain = Domain({column.name: column.size for column in columns})
+    singles: list[Columns] = [(name,) for name in domain.names]
+    pairs = [pair for pair in combinations(domain.names, 2) if domain.cells(pair) <= MOST_CELLS]
+    cells = sum(domain.cells(each) for each in (*singles, *pairs))
+    if not columns or cells > MOST_ALL_CELLS:
+        raise ParameterError(
+            f"a tree synthesis of {len(columns):,} columns with {cells:,} cells in all pairs",
+            because=f"it needs a column, and holds at most {MOST_ALL_CELLS:,} cells in memory",
+            instead='columns=["age", "sex"], or fewer bins in the catalog: bins: {linear: 16}',
+        )
+    return (*singles, *pairs)
+
+
+def _costs(rho: Fraction, columns: int, pairs: int) -> tuple[Fraction, Fraction]:
+    """The cost of the one-way marginals and that of choosing; the rest is for pairs."""
+    first = rho if columns == 1 else COLUMNS_SHARE * rho
+    return first, CHOICE_SHARE * rho if pairs > 1 else Fraction(0)
+
+
+def _measure_pairs(
+    counts: PrivateCounts, columns: list[Measurement], groups: Groups, choosing: Fraction
+) -> list[Measurement]:
+    """The two-way marginals of the tree, chosen and measured; and again the columns that have no pair."""
+    merged, total = counts.merge(groups), max(estimated_total(columns), 1.0)
+    estimates = {
+        name: merged_counts(project(each.values, total), groups[name]) for name, each in column_counts(columns).items()
+    }
+    if choosing:
+        each_rho = (counts.left - choosing) / (len(columns) - 1)
+        sigma = math.sqrt(counts.contribution.l2_squared / (2 * each_rho))
+        edges = choose_edges(merged, EdgeChoice(estimates, total, sigma, choosing))
+    else:
+        edges = tuple(columns for columns in counts.candidates if len(columns) > 1)
+    ends = {name for edge in edges for name in edge}
+    alone: list[Columns] = [(name,) for name in counts.domain.names if name not in ends]
+    shares = share_by_cells(merged.domain, [*edges, *alone], counts.left)
+    views = [merged] * len(edges) + [counts] * len(alone)
+    return [view.measure(each, rho) for view, each, rho in zip(views, [*edges, *alone], shares, strict=True)]
+
+
+def _plain(measurement: Measurement, groups: Groups) -> dict[str, Any]:
+    """A measurement as plain data; where its slots are merged, with the group of each slot."""
+    plain: dict[str, Any] = {
+        "columns": list(measurement.columns),
+        "values": measurement.values.ravel().tolist(),
+        "sigma": measurement.sigma,
+    }
+    if len(measurement.columns) > 1:
+        plain["groups"] = {name: list(groups[name]) for name in measurement.columns}
+    return plain
