@@ -151,7 +151,7 @@ class OpenSession:
             missing: Number that a missing value counts as, by column: `{"cost": 0}`. Default: missing values are
                 skipped.
             bins: Bins of numbers as features of models, by column: `{"cost": {"log": 32}}`, `{"age": {"linear": 16}}`,
-                or inner edges, `{"age": [18, 30, 65]}`. Default: 32 bins of equal width between the bounds.
+                or inner edges, `{"age": [18, 30, 65]}`. Default: 32 bins, or one for each of few whole numbers.
             missing_units: Rows without a unit: "drop" them, or count them as "one_unit". Default "drop".
             sampling: Which rows of a unit count: "fast", by the engine's hash, or "portable", the same on all engines.
                 Default "fast".

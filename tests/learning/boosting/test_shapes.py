@@ -3,6 +3,7 @@
 import pytest
 
 from discreet.errors import ParameterError
+from discreet.learning.boosting.estimators import GradientBoostingClassifier, GradientBoostingRegressor
 from discreet.learning.boosting.model import AdditiveModel
 from discreet.learning.boosting.shapes import LONGEST_LABEL, MOST_PANELS, shape_plot
 from discreet.learning.core.features import categories
@@ -47,6 +48,14 @@ def test_a_long_name_is_cut_and_the_panel_has_room_for_it():
 def test_a_model_that_is_not_additive_is_refused():
     with pytest.raises(ParameterError, match="shapes of a dict"):
         shape_plot({})
+    for model in (GradientBoostingRegressor(), GradientBoostingRegressor().model_from_json):
+        with pytest.raises(ParameterError, match="only fitted models of gradient boosting"):
+            shape_plot(model)
+
+
+def test_a_fitted_estimator_is_drawn_as_its_model():
+    estimator = GradientBoostingClassifier(classes=["no", "yes"]).adopt(model_of(), FEATURES, None, "")
+    assert shape_plot(estimator).get_label() == shape_plot(estimator.model_).get_label()
 
 
 def test_a_feature_that_the_model_does_not_have_is_refused():

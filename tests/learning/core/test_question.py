@@ -9,6 +9,7 @@ import pytest
 import discreet as dp
 from discreet.catalog.catalog import Column
 from discreet.learning.core.question import training_of
+from discreet.learning.linear.scale_learner import outer_bounds
 from discreet.plan.models import ModelFacts
 from trainable import CountEstimator, CountModel
 
@@ -109,6 +110,31 @@ def test_one_declaration_serves_all_columns():
     columns = {"age": AGE, "hours": AGE}
     training = training_of(CountEstimator(features=dp.learning.linear_bins(0, 1, 4)), facts(columns=columns))
     assert [feature.slots for feature in training.declared.values()] == [5, 5]
+
+
+@pytest.mark.parametrize(
+    ("column", "bins"),
+    [
+        ({"type": "integer", "bounds": (1, 5)}, 5),
+        ({"type": "integer", "bounds": (0, 31)}, 32),
+        ({"type": "integer", "bounds": (0, 32)}, 32),
+        ({"type": "integer", "bounds": (-2, 0)}, 3),
+        ({"type": "integer", "bounds": (0, 1)}, 3),
+        ({"type": "real", "bounds": (1, 5)}, 32),
+    ],
+)
+def test_few_whole_numbers_have_a_bin_each_with_its_number_in_the_middle(column, bins):
+    feature = training_of(CountEstimator(), facts(columns={"age": Column(**column)})).declared["age"]
+    assert feature.slots == bins + 1
+    low, high = column["bounds"]
+    if column["type"] == "integer" and high - low < 32:
+        codes = feature.encode(list(range(low - 1, high + 2)))
+        assert codes[0] == codes[1] == 1
+        assert codes[-1] == codes[-2] == bins
+        assert len(set(codes.tolist())) == high - low + 1
+        (least,), (most,) = outer_bounds({"age": feature})
+        width = (most - least) / bins
+        assert (least + width / 2, most - width / 2) == (low, high)
 
 
 def test_the_words_of_a_training_name_model_features_size_and_parameters():

@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score
 import discreet as dp
 from discreet.accounting.prices import total
 from discreet.errors import BudgetError, Failure, ParameterError
-from discreet.learning.evaluation.evaluate import figures_of
+from discreet.learning.evaluation.evaluate import base_class_of, figures_of
 from discreet.learning.evaluation.figures import ErrorTable
 from learning.tiny import SlotClassifier, SlotRegressor
 
@@ -151,6 +151,7 @@ def test_results_are_text_and_plain_data():
         assert data["figures"]["auc"]["value"] == found.figures["auc"].value
         assert dp.events.from_json(data["event"]) == found.event
         assert "auc" in found.text
+        assert ") of " in found.text
         assert found.guarantee in str(found)
 
 
@@ -173,6 +174,12 @@ def test_arguments_outside_their_range_are_refused_before_a_charge(run, argument
 def test_other_models_are_refused():
     with pytest.raises(ParameterError, match="evaluation of a dict"):
         dp.learning.evaluate({}, *rows_of(30), budget=account())
+
+
+def test_the_base_rate_is_that_of_the_second_of_two_classes_or_the_first_of_several():
+    assert base_class_of(dp.learning.NaiveBayes(classes=["no", "yes"])) == "yes"
+    assert base_class_of(dp.learning.NaiveBayes(classes=[np.int64(3), 4, 5])) == 3
+    assert base_class_of(dp.learning.Ridge()) is None
 
 
 def test_figures_of_errors_have_their_names():

@@ -85,7 +85,10 @@ def test_a_person_weighs_the_square_root_of_the_number_of_cells_of_the_rows(labe
 def test_weights_are_shown_as_whole_numbers_and_shares_with_digits():
     figure = Figure(0.8, -0.4, 999.6)
     assert figure_text("weight", figure) == "1 (0 to 1,000)"
-    assert figure_text("auc", figure) == str(figure) == "0.8000 (-0.4000 to 999.6000)"
+    assert figure_text("base_rate", Figure(0.5, 0.25, 0.75), "yes") == "0.5000 (0.2500 to 0.7500) of 'yes'"
+    assert (
+        figure_text("auc", figure, "yes") == figure_text("auc", figure) == str(figure) == "0.8000 (-0.4000 to 999.6000)"
+    )
 
 
 def test_operating_points_lie_on_the_curve_of_scikit_learn():

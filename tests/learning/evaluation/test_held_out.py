@@ -138,6 +138,8 @@ def test_a_restored_model_has_its_evaluation_and_card():
     card = dict(plan.card(state))
     assert card["held out"].startswith("20% of people, by a keyed hash of their names; of their codes where rows are")
     assert "95% interval" in card["auc"]
+    assert card["base rate"].endswith(") of 'yes', 95% interval")
+    assert ("base_rate", "share of 'yes'") in [figure[:2] for figure in plan.planned_figures(Fraction(19, 20))]
     assert card["weight"].split(" (")[0] == str(round(found.figures["weight"].value))
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import discreet as dp
-from discreet.errors import BudgetError, ParameterError
+from discreet.errors import BudgetError, ParameterError, UnknownCallError
 
 BOUNDS = {"education_years": (0, 22), "hours_per_week": (0, 100), "income": (0, 200_000)}
 PEOPLE = dp.datasets.people(3_000)
@@ -34,6 +34,33 @@ def test_a_line_and_a_category_are_learned_with_noise():
     model = dp.learning.Ridge(features=FEATURES, target_bounds=(-20, 20), budget=account())
     predicted = model.fit(frame, target).predict(frame)
     assert 1 - np.mean((predicted - target) ** 2) / target.var() > 0.9
+
+
+def test_slopes_and_intercept_of_moments_are_in_the_units_of_the_columns():
+    model = dp.learning.Ridge.from_moments(released(), target="income")
+    rows = np.array([[0, 0], [11, 0], [11, 50], [22, 100]])
+    assert rows @ model.coef_ + model.intercept_ == pytest.approx(model.predict(rows), abs=200)
+    assert model.coef_ == pytest.approx([5_000, 600], rel=0.5)
+
+
+def test_slopes_and_intercept_predict_as_the_model_at_the_middles_of_bins():
+    bins = {"x": dp.learning.linear_bins(-1, 3, 16), "z": dp.learning.linear_bins(10, 20, 3)}
+    model = dp.learning.Ridge(features=bins, target_bounds=(-5, 25), budget=account())
+    rows = np.random.default_rng(5).uniform((-1, 10), (3, 20), (5_000, 2))
+    model.fit(pd.DataFrame(rows, columns=list(bins)), 3 * rows[:, 0] - rows[:, 1] + 20)
+    middles = pd.DataFrame({"x": [-0.875, 0.125, 2.875], "z": [10 + 5 / 3, 15.0, 20 - 5 / 3]})
+    assert middles.to_numpy() @ model.coef_ + model.intercept_ == pytest.approx(model.predict(middles), abs=0.05)
+
+
+def test_a_category_has_no_slope_and_the_advice_works():
+    frame, target = table(50, np.random.default_rng(2))
+    model = dp.learning.Ridge(features=FEATURES, target_bounds=(-20, 20), budget=account())
+    assert not hasattr(model, "coef_")
+    model.fit(frame, target)
+    assert not hasattr(model, "intercept_")
+    with pytest.raises(UnknownCallError, match=r"instead  model\.model_\.coefficients\(\)"):
+        _ = model.coef_
+    assert set(model.model_.coefficients()["kind"]) == {"missing", "a", "b"}
 
 
 def test_more_features_than_the_clip_allows_are_refused_before_a_charge():

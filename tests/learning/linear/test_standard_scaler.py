@@ -6,6 +6,7 @@ from sklearn.pipeline import make_pipeline
 
 import discreet as dp
 from discreet.errors import BudgetError, ParameterError
+from discreet.learning.linear.scale_learner import ScaleModel
 from learning.checks import unexpected
 
 FEATURES = {"hours_per_week": dp.learning.linear_bins(0, 100, 1_000)}
@@ -25,6 +26,17 @@ def test_a_scaled_column_has_mean_zero_and_deviation_one():
     scaled = dp.learning.StandardScaler(features=FEATURES, budget=account()).fit_transform(HOURS)
     assert abs(scaled.mean()) < 0.1
     assert abs(scaled.std() - 1) < 0.1
+
+
+def test_mean_and_scale_are_what_a_column_is_scaled_by():
+    scaler = dp.learning.StandardScaler(features=FEATURES, budget=account())
+    assert not hasattr(scaler, "mean_")
+    scaled = scaler.fit(HOURS).transform(HOURS)
+    hours = HOURS["hours_per_week"].to_numpy()
+    assert scaled[:, 0] == pytest.approx((hours - scaler.mean_) / scaler.scale_)
+    assert scaler.mean_ == pytest.approx(hours.mean(), abs=1)
+    flat = scaler.adopt(ScaleModel(np.zeros(1), np.zeros(1)), FEATURES, scaler.event_, scaler.guarantee_)
+    assert flat.scale_.tolist() == [1.0]
 
 
 def test_a_fit_is_charged_once_and_is_saved_without_rows(tmp_path):

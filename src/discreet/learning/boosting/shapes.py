@@ -1,7 +1,7 @@
 """Shape plots of additive models: what each slot of a feature adds to the score, drawn from public tables."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,13 +22,13 @@ LONGEST_LABEL = 24
 
 
 @short_traceback
-def shape_plot(model: AdditiveModel, features: Sequence[str] | None = None, *, output: int = 0) -> "Figure":
+def shape_plot(model: Any, features: Sequence[str] | None = None, *, output: int = 0) -> "Figure":
     """Draw what features add to the score of an additive model.
 
     Everything in the plot comes from the public model: drawing costs no privacy.
 
     Args:
-        model: The model, such as `classifier.model_`.
+        model: A fitted estimator of gradient boosting, or its `AdditiveModel`.
         features: Names of features. Default: the six that matter most.
         output: Number of the class; 0 for two classes or a number. Default 0.
 
@@ -47,15 +47,10 @@ def shape_plot(model: AdditiveModel, features: Sequence[str] | None = None, *, o
         ... )
         >>> import pyarrow as pa
         >>> fit = model.fit(pa.table({"age": [30, 40]}), [10, 20])
-        >>> dp.learning.shape_plot(fit.model_).get_label()
+        >>> dp.learning.shape_plot(fit).get_label()
         'Contribution to the score of: age'
     """
-    if not isinstance(model, AdditiveModel):
-        raise ParameterError(
-            f"shapes of a {type(model).__name__}",
-            because="only models of gradient boosting are sums of one function for each feature",
-            instead="dp.learning.shape_plot(classifier.model_) of a fitted GradientBoostingClassifier",
-        )
+    model = _additive_model(model)
     ranked = [name for name in model.importance() if name in model.features]
     names = ranked[:MOST_PANELS] if features is None else list(features)
     tables = [model.shape(name, output=output) for name in names]
@@ -67,6 +62,19 @@ def shape_plot(model: AdditiveModel, features: Sequence[str] | None = None, *, o
             axes.set_ylabel("adds to the score")
         figure.set_label(f"Contribution to the score of: {', '.join(names)}")
     return figure
+
+
+def _additive_model(model: Any) -> AdditiveModel:
+    """The additive model of a fitted estimator, or the one that was given."""
+    found = getattr(model, "model_", model)
+    if not isinstance(found, AdditiveModel):
+        is_boosting = "GradientBoosting" in type(model).__name__
+        raise ParameterError(
+            f"shapes of a {type(model).__name__}{' that is not fitted' if is_boosting else ''}",
+            because="only fitted models of gradient boosting are sums of one function for each feature",
+            instead="dp.learning.shape_plot(model) of a fitted dp.learning.GradientBoostingClassifier",
+        )
+    return found
 
 
 def _panel(axes: "Axes", labels: list[str], values: list[float], is_ordered: bool) -> None:

@@ -1,5 +1,6 @@
 """What a training takes from the catalog: features, classes and bounds that the estimator does not declare itself."""
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -10,6 +11,7 @@ from discreet.errors import ParameterError, UnboundedError
 from discreet.exact.numbers import shown
 from discreet.learning.core.cells import label_text
 from discreet.learning.core.features import (
+    DEFAULT_BINS,
     DeclaredFeature,
     categories,
     edges,
@@ -216,15 +218,27 @@ def _own_feature(declared: object) -> DeclaredFeature:
 
 
 def _declared_feature(column: Column) -> DeclaredFeature | None:
-    """Declared bins come first; keys become categories, bounds 32 bins of equal width, truth values two categories."""
+    """Declared bins come first; keys become categories, truth values two categories, bounds bins of equal width."""
     if column.bins is not None:
         return _declared_bins(column.bins, column.bounds)
     if column.keys is not None and column.type in (ColumnType.TEXT, ColumnType.INTEGER, ColumnType.BOOLEAN):
         named = [key for key in column.keys if isinstance(key, str | int)]
         return categories(named) if named else None
     if column.bounds is not None and column.bounds[0] < column.bounds[1]:
-        return linear_bins(float(column.bounds[0]), float(column.bounds[1]))
+        return _bins_between(column.type, *column.bounds)
     return categories([False, True]) if column.type is ColumnType.BOOLEAN else None
+
+
+def _bins_between(kind: ColumnType, low: Fraction, high: Fraction) -> DeclaredFeature:
+    """A bin for each whole number between bounds of integers that allow at most 32; else 32 bins.
+
+    Two whole numbers have an empty bin between them: scalers know the width of bins from three of them.
+    """
+    least, most = math.ceil(low), math.floor(high)
+    if kind is ColumnType.INTEGER and 1 <= most - least < DEFAULT_BINS:
+        gap = 0.25 if most - least == 1 else 0.5
+        return linear_bins(least - gap, most + gap, max(3, most - least + 1))
+    return linear_bins(float(low), float(high))
 
 
 def _declared_bins(bins: FeatureBins, bounds: tuple[Fraction, Fraction] | None) -> DeclaredFeature:

@@ -18,6 +18,7 @@ from discreet.learning.core.cells import label_text, numbers, slots_by_name
 from discreet.learning.core.rows import Codes
 
 MOST_SLOTS = 4_096
+DEFAULT_BINS = 32
 _SHOWN = 4
 Category = str | int | bool
 
@@ -106,7 +107,7 @@ def feature_from_json(data: Mapping[str, Any]) -> DeclaredFeature:
 
 
 @short_traceback
-def linear_bins(low: float, high: float, count: int = 32) -> DeclaredFeature:
+def linear_bins(low: float, high: float, count: int = DEFAULT_BINS) -> DeclaredFeature:
     """Bins of equal width between public bounds; values outside count as the nearest bound.
 
     Args:
@@ -130,7 +131,7 @@ def linear_bins(low: float, high: float, count: int = 32) -> DeclaredFeature:
 
 
 @short_traceback
-def log_bins(low: float, high: float, count: int = 32) -> DeclaredFeature:
+def log_bins(low: float, high: float, count: int = DEFAULT_BINS) -> DeclaredFeature:
     """Bins whose width grows with the distance from the lower bound, for amounts such as incomes.
 
     Args:

@@ -7,11 +7,12 @@ from typing import Any
 from discreet import events
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import Number, whole
+from discreet.learning.classifier import PrivateClassifier
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.learner import PublicModel
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.evaluation import trial
-from discreet.learning.evaluation.figures import WEIGHT, ErrorTable, Figure, ScoreTable, figure_text, mean
+from discreet.learning.evaluation.figures import BASE_RATE, WEIGHT, ErrorTable, Figure, ScoreTable, figure_text, mean
 from discreet.learning.evaluation.holdout import (
     SCORE_SHARE,
     KeyedSplit,
@@ -68,7 +69,8 @@ class Evaluation:
     @property
     def text(self) -> str:
         """The figures in lines of text."""
-        return lines(f"{type(self.model).__name__} on private rows", self.figures, self.guarantee)
+        head = f"{type(self.model).__name__} on private rows"
+        return lines(head, self.figures, self.guarantee, base_class_of(self.model))
 
     def __str__(self) -> str:
         return self.text
@@ -84,6 +86,7 @@ class CrossValidation:
         folds: Figures of each fold.
         event: The event that was charged.
         guarantee: What all of this reveals, in words.
+        base_class: The class whose share is `base_rate`; None for a regression.
 
     Example:
         >>> import discreet as dp
@@ -98,6 +101,7 @@ class CrossValidation:
     folds: tuple[dict[str, Figure], ...]
     event: events.Event
     guarantee: str
+    base_class: object = None
 
     def to_json(self) -> dict[str, Any]:
         """The figures as plain data.
@@ -111,7 +115,7 @@ class CrossValidation:
     @property
     def text(self) -> str:
         """The figures in lines of text."""
-        return lines(f"Means of {len(self.folds)} folds", self.figures, self.guarantee)
+        return lines(f"Means of {len(self.folds)} folds", self.figures, self.guarantee, self.base_class)
 
     def __str__(self) -> str:
         return self.text
@@ -265,7 +269,8 @@ def cross_validate(
         return [plan.score(models[each], people.part(fold == each)) for each in range(number)]
 
     found = tuple(figures_of(table) for table in trial.guard(estimator, work))
-    return CrossValidation({name: mean([each[name] for each in found]) for name in found[0]}, found, event, guarantee)
+    means = {name: mean([each[name] for each in found]) for name in found[0]}
+    return CrossValidation(means, found, event, guarantee, base_class_of(estimator))
 
 
 def figures_of(table: ScoreTable | ErrorTable) -> dict[str, Figure]:
@@ -275,7 +280,15 @@ def figures_of(table: ScoreTable | ErrorTable) -> dict[str, Figure]:
             "mean_squared_error": table.mean_squared_error,
             "root_mean_squared_error": table.root_mean_squared_error,
         }
-    return {"auc": table.auc, "accuracy": table.accuracy, "base_rate": table.base_rate, WEIGHT: table.weight}
+    return {"auc": table.auc, "accuracy": table.accuracy, BASE_RATE: table.base_rate, WEIGHT: table.weight}
+
+
+def base_class_of(estimator: object) -> object:
+    """The class whose share is the base rate: the second of two, the first of several; None for a regression."""
+    if not isinstance(estimator, PrivateClassifier):
+        return None
+    labels = estimator.declared_classes()
+    return labels[1] if len(labels) == 2 else labels[0]
 
 
 def _guarantee(estimator: PrivateEstimator, cells: OpenRows, span: str) -> str:
@@ -299,8 +312,8 @@ def plain(figures: dict[str, Figure], event: events.Event, guarantee: str) -> di
     }
 
 
-def lines(head: str, figures: dict[str, Figure], guarantee: str) -> str:
+def lines(head: str, figures: dict[str, Figure], guarantee: str, base_class: object) -> str:
     """Figures in lines of text, with the guarantee at the end."""
     width = max(map(len, figures))
-    found = (f"  {name:<{width}}  {figure_text(name, figure)}" for name, figure in figures.items())
+    found = (f"  {name:<{width}}  {figure_text(name, figure, base_class)}" for name, figure in figures.items())
     return "\n".join([head, *found, f"  {guarantee}"])

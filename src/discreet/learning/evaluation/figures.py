@@ -33,6 +33,9 @@ from discreet.learning.evaluation.scores import UNIT
 _LARGE = 1_000
 """Figures from here on are shown without digits after the point."""
 
+BASE_RATE = "base_rate"
+"""The figure that is the share of one class, which is shown with its name."""
+
 WEIGHT = "weight"
 """The figure whose unit is a person of one row, which is shown as a whole number."""
 
@@ -243,8 +246,10 @@ class ErrorTable:
         return Figure(*map(math.sqrt, self.mean_squared_error))
 
 
-def figure_text(name: str, figure: Figure) -> str:
-    """A figure in words; weights are shown as whole numbers."""
+def figure_text(name: str, figure: Figure, base_class: object = None) -> str:
+    """A figure in words: weights are shown as whole numbers, and a base rate with its class, if that is given."""
+    if name == BASE_RATE and base_class is not None:
+        return f"{figure} of {base_class!r}"
     if name != WEIGHT:
         return str(figure)
     value, low, high = (f"{round(each):,}" for each in figure)

@@ -23,8 +23,8 @@ from discreet.learning.core.question import SessionTraining, sums_of, training_o
 from discreet.learning.core.rows import EncodedRows, pack_rows, unpack_rows
 from discreet.learning.core.sums import Step, people_sum
 from discreet.learning.core.training import Schedule, SumsOfPeople
-from discreet.learning.evaluation.evaluate import Evaluation, figures_of
-from discreet.learning.evaluation.figures import WEIGHT, figure_text, normal_quantile, table_from_json
+from discreet.learning.evaluation.evaluate import Evaluation, base_class_of, figures_of
+from discreet.learning.evaluation.figures import BASE_RATE, WEIGHT, figure_text, normal_quantile, table_from_json
 from discreet.learning.evaluation.holdout import KeyedSplit, fit_and_score_rhos, is_below, parallel_event
 from discreet.learning.evaluation.scores import UNIT
 from discreet.learning.evaluation.search import ModelSearch
@@ -215,14 +215,16 @@ class HeldOutTraining:
             return tuple(PlannedFigure(name, kind, None, _HIDDEN) for name, kind in _ERRORS.items())
         noise = self.score_schedule.sums[0].noise
         width = normal_quantile(float(confidence)) * noise.sigma * math.sqrt(2 * self.scoring.bins) / UNIT
-        figures = tuple(PlannedFigure(name, kind, None, _HIDDEN) for name, kind in _SCORES.items())
+        kinds = _SCORES | {BASE_RATE: f"share of {base_class_of(self.fit.estimator)!r}"}
+        figures = tuple(PlannedFigure(name, kind, None, _HIDDEN) for name, kind in kinds.items())
         return (*figures, PlannedFigure(WEIGHT, _WEIGHT, digits_up(Fraction(width), 3), ""))
 
     def card(self, state: Mapping[str, Any]) -> Lines:
         """The model card: what was trained, and its figures on the people held out."""
         found = figures_of(table_from_json(state["evaluation"]))
         level = f"{100 * state['evaluation']['confidence']:g}%"
-        texts = ((name, figure_text(name, figure)) for name, figure in found.items())
+        base = base_class_of(self.fit.estimator)
+        texts = ((name, figure_text(name, figure, base)) for name, figure in found.items())
         return (*self.words, *((name.replace("_", " "), f"{text}, {level} interval") for name, text in texts))
 
     def train(self, people: Any, *, is_private: bool) -> dict[str, Any]:
@@ -246,7 +248,7 @@ class HeldOutTraining:
         return attach_evaluation(self.fit.restore(state, guarantee), state)
 
 
-_SCORES = {"auc": "area under the ROC curve", "accuracy": "share of right predictions", "base_rate": "share of a class"}
+_SCORES = {"auc": "area under the ROC curve", "accuracy": "share of right predictions"}
 _WEIGHT = "weight of the people held out, 1 for a person with one row"
 _ERRORS = {"mean_squared_error": "mean of squared errors", "root_mean_squared_error": "its square root"}
 

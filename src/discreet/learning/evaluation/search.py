@@ -44,7 +44,7 @@ from discreet.learning.core.learner import PublicModel
 from discreet.learning.core.rows import EncodedRows
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.evaluation import trial
-from discreet.learning.evaluation.evaluate import figures_of, lines, plain
+from discreet.learning.evaluation.evaluate import base_class_of, figures_of, lines, plain
 from discreet.learning.evaluation.figures import ErrorTable, Figure, ScoreTable
 from discreet.learning.evaluation.holdout import KeyedSplit, fit_and_score_rhos, is_below, parallel_event
 from discreet.learning.evaluation.scores import DEFAULT_BINS
@@ -108,7 +108,7 @@ class ModelSearch:
     def text(self) -> str:
         """The chosen candidate and its figures in lines of text."""
         head = f"{type(self.model).__name__} with {self.parameters}; scores of the best of several runs, biased upwards"
-        return lines(head, self.figures, self.guarantee)
+        return lines(head, self.figures, self.guarantee, base_class_of(self.model))
 
     def __str__(self) -> str:
         return self.text

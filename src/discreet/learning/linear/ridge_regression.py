@@ -6,16 +6,22 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet.errors import ParameterError, public_class, short_traceback
+from discreet.errors import ParameterError, UnknownCallError, public_class, short_traceback
 from discreet.exact.numbers import Number, rational
 from discreet.learning.core.account import BudgetAccount
 from discreet.learning.core.features import DeclaredFeature
+from discreet.learning.core.lattice import ONE, Floats
 from discreet.learning.estimator import Features
 from discreet.learning.linear.least_squares import ridge_solution
 from discreet.learning.linear.linear_model import LinearModel
 from discreet.learning.linear.released_moments import ReleasedMoments, read_moments
 from discreet.learning.linear.ridge_learner import SCALE, RidgeLearner, design_of, slot_weights
+from discreet.learning.linear.scale_learner import has_equal_bins, outer_bounds
 from discreet.learning.regressor import PrivateRegressor
+
+# isort: split
+# after the modules of discreet, which say what to install where scikit-learn is missing
+from sklearn.utils.validation import check_is_fitted
 
 
 @public_class
@@ -48,6 +54,7 @@ class Ridge(PrivateRegressor):
         True
     """
 
+    model_: LinearModel
     _model_class = LinearModel
 
     def __init__(
@@ -74,6 +81,27 @@ class Ridge(PrivateRegressor):
     def _learner(self, features: dict[str, DeclaredFeature], rho: Fraction, *, replace_one: bool) -> RidgeLearner:
         self.declared_bounds()
         return RidgeLearner(features, rho, replace_one, _ridge_term(self.alpha))
+
+    @property
+    def coef_(self) -> Floats:
+        """What one unit of each feature adds to the target, where all are numbers in bins of equal width."""
+        return self._line()[0]
+
+    @property
+    def intercept_(self) -> float:
+        """The target where all features are 0, by the same lines."""
+        return self._line()[1]
+
+    def _line(self) -> tuple[Floats, float]:
+        """Slopes and intercept in the units of the columns, from the public weights."""
+        check_is_fitted(self, "model_")
+        if not all(map(has_equal_bins, self.features_.values())):
+            raise UnknownCallError(
+                "coef_ of a Ridge with categories or bins of several widths",
+                because="categories and such bins have a weight each, not one slope",
+                instead="model.model_.coefficients()",
+            )
+        return _line_of(self.model_, self.declared_bounds())
 
     @classmethod
     @short_traceback
@@ -130,6 +158,24 @@ def _weights(moments: ReleasedMoments, names: Sequence[str], target: str, alpha:
     missing = [round(moments.middles[moments.place(name)] * SCALE) for name in names]
     design.values[design.firsts] = missing
     return slot_weights(design, solution)
+
+
+def _line_of(model: LinearModel, bounds: tuple[float, float]) -> tuple[Floats, float]:
+    """Slopes and intercept of a linear model of numbers in bins of equal width, in the units of columns and target.
+
+    The weights of a feature are a line over its bins, so two of them give it, but for steps of 2^-20.
+    """
+    design = design_of(model.features)
+    lows, highs = outer_bounds(model.features)
+    first, last = design.firsts + 1, np.append(design.firsts[1:], len(design.values)) - 1
+    weights, values = model.weights[:, 0] / ONE, design.values / SCALE
+    slopes = (weights[last] - weights[first]) / (values[last] - values[first])
+    constant = float((weights[first] - slopes * values[first]).sum())
+    low, high = bounds
+    half, slopes = (high - low) / 2, slopes / ((highs - lows) / 2)
+    constant -= float(slopes @ (lows + highs)) / 2
+    found: Floats = half * slopes
+    return found, low + half + half * constant
 
 
 def _ridge_term(alpha: object) -> float:

@@ -139,9 +139,21 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         table = open_table(X)
         places = column_places(table, list(self.features_), type(self).__name__, by_name=self.has_names)
         columns = np.column_stack([numbers(table.column(place)) for place in places])
-        widths = np.where(self.model_.deviations > 0, self.model_.deviations, 1.0)
-        scaled: Floats = (columns - self.model_.means) / widths
+        scaled: Floats = (columns - self.mean_) / self.scale_
         return scaled
+
+    @property
+    def mean_(self) -> Floats:
+        """The private mean of each column."""
+        check_is_fitted(self, "model_")
+        return self.model_.means.copy()
+
+    @property
+    def scale_(self) -> Floats:
+        """The private standard deviation of each column, and 1 where it is 0: what `transform` divides by."""
+        check_is_fitted(self, "model_")
+        found: Floats = np.where(self.model_.deviations > 0, self.model_.deviations, 1.0)
+        return found
 
     def _open_target(self, y: Any, table: TableView) -> Any:  # noqa: ARG002 - there is none
         return np.zeros(table.rows)
