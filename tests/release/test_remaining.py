@@ -1,6 +1,8 @@
 """What is left is never said without the promise, the unit, and what it spans."""
 
+import copy
 import html
+import pickle
 from fractions import Fraction
 
 import pytest
@@ -10,6 +12,7 @@ from discreet.accounting.costs import NOTHING, Cost
 from discreet.accounting.filters import Budget
 from discreet.catalog.privacy_unit import unit_of
 from discreet.catalog.time_slice import Slice
+from discreet.exact.numbers import rational
 from discreet.release.remaining import Remaining, remaining_of_analyst
 
 HALF = Cost(5 * 10**11, 125 * 10**12, 0, 125 * 10**12)
@@ -26,6 +29,18 @@ def test_what_is_left_is_said_with_its_promise_its_unit_and_its_span():
         )
     )
     assert float(Remaining(*LEFT)) == pytest.approx(1.5)
+
+
+def test_an_epsilon_that_is_left_is_exact_and_prints_as_a_decimal_that_is_not_larger():
+    left = Remaining("visits", Fraction(2, 3), *LEFT[2:], pure_epsilon=Fraction(7654, 3211)).epsilon
+    assert left == Fraction(2, 3)
+    assert str(left) == repr(left) == f"{left}" == "0.666666"
+    assert f"{left:.2f}" == "0.67"
+    assert type(left + 0) is type(rational(left, "epsilon")) is Fraction
+    assert pickle.loads(pickle.dumps(left)) == copy.deepcopy(left) == left  # noqa: S301 - our own bytes
+    assert "epsilon 0.666666 left (pure epsilon 2.38368)" in str(
+        Remaining("visits", Fraction(2, 3), *LEFT[2:], pure_epsilon=Fraction(7654, 3211))
+    )
 
 
 def test_what_is_left_of_a_slice_says_which_rows_and_that_promises_add_up():

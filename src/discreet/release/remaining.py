@@ -5,13 +5,27 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.accounting.costs import Cost
-from discreet.accounting.filters import Budget
+from discreet.accounting.filters import Budget, readable
 from discreet.catalog.privacy_unit import Unit
 from discreet.catalog.time_slice import Slice
 from discreet.errors import public_class
 from discreet.exact.numbers import shown
 from discreet.exact.rounding import shown_up
 from discreet.release.guarantee import Guarantee
+
+
+class _EpsilonLeft(Fraction):
+    """An exact epsilon that prints as a decimal, rounded down: what is printed fits when it is asked for."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return shown(self if self.denominator == 1 else readable(self))
+
+    __repr__ = __str__
+
+    def __format__(self, form: str) -> str:
+        return format(float(self), form) if form else str(self)
 
 
 @public_class
@@ -21,7 +35,7 @@ class Remaining:
 
     Attributes:
         dataset: Name of the dataset.
-        epsilon: Largest epsilon that one more query could ask for.
+        epsilon: Largest epsilon that one more query could ask for: a `Fraction` that prints as a decimal, as all here.
         budget: The budget.
         unit: The privacy unit.
         slice: The time slice that the budget is for, or None.
@@ -36,8 +50,8 @@ class Remaining:
         >>> import discreet as dp
         >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
         >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
-        >>> float(session.remaining().epsilon)
-        2.0
+        >>> session.remaining().epsilon
+        2
     """
 
     dataset: str
@@ -52,10 +66,15 @@ class Remaining:
     pure_epsilon: Fraction | None = None
     earlier: tuple[Budget, ...] = ()
 
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "quota_epsilon", "available", "pure_epsilon"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, _EpsilonLeft(value))
+
     def __str__(self) -> str:
-        pure = "" if self.pure_epsilon is None else f" (pure epsilon {shown(self.pure_epsilon)})"
+        pure = "" if self.pure_epsilon is None else f" (pure epsilon {self.pure_epsilon})"
         return (
-            f"epsilon {shown(self.epsilon)} left{pure} of {self.budget}, for {self.unit}, "
+            f"epsilon {self.epsilon} left{pure} of {self.budget}, for {self.unit}, "
             f"over every query ever asked of {self.dataset!r}{self._rows()}{self._quota()}{self._over_all_budgets()}"
         )
 
@@ -89,7 +108,7 @@ class Remaining:
     def _quota(self) -> str:
         if self.quota_epsilon is None:
             return ""
-        return f"; epsilon {shown(self.quota_epsilon)} left of the quota of {self.analyst!r}, {self.quota}"
+        return f"; epsilon {self.quota_epsilon} left of the quota of {self.analyst!r}, {self.quota}"
 
 
 def remaining_of_analyst(known: Remaining, spent: Cost, analyst: str, quota: Budget | None, used: Cost) -> Remaining:
