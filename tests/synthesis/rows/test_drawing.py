@@ -40,6 +40,27 @@ def test_children_of_one_parent_are_independent_given_it():
         assert abs(np.corrcoef(one[rows], other[rows])[0, 1]) < 5 / np.sqrt(rows.sum())
 
 
+def test_a_child_is_spread_evenly_over_other_columns():
+    """The fourth column is independent of the others given the parent, in every cell within a few rows."""
+    parent, other, third = (RNG.integers(0, size, 40_000).astype(np.uint8) for size in (2, 5, 7))
+    conditional = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
+    drawn = [draw_child(parent, conditional, np.random.default_rng(2), some) for some in ((), (other, third))]
+    errors = []
+    for child in drawn:
+        table = np.zeros((2, 5, 3))
+        np.add.at(table, (parent, other, child), 1)
+        errors.append(np.abs(table - table.sum(axis=2, keepdims=True) * conditional[:, None]).max())
+    assert errors[1] < 3
+    assert errors[0] > 15
+
+
+def test_more_columns_than_64_bits_hold_are_left_out():
+    parent = RNG.integers(0, 2, 1_000)
+    others = [RNG.integers(0, 1 << 20, 1_000) for _ in range(5)]
+    child = draw_child(parent, np.array([[0.5, 0.5], [1.0, 0.0]]), RNG, others)
+    assert not child[parent == 1].any()
+
+
 def test_no_rows_are_no_rows():
     assert draw_column(np.array([0.5, 0.5]), 0, RNG).size == 0
     assert draw_child(np.zeros(0, dtype=np.uint8), np.eye(2), RNG).size == 0

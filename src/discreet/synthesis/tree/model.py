@@ -116,12 +116,15 @@ class TreeModel:
             if parent is None:
                 drawn[name] = draw_column(self.columns[name].probabilities, number, generator)
             else:
-                drawn[name] = draw_child(drawn[parent], self.conditional(name, parent), generator)
+                others = [drawn[each] for each in self._nearest(parent) if each in drawn]
+                drawn[name] = draw_child(drawn[parent], self.conditional(name, parent), generator, others)
         widest = max((len(column.groups) for column in self.columns.values()), default=1)
         rows = np.empty((number, len(self.columns)), dtype=slot_type(widest), order="F")
         for place, (name, column) in enumerate(self.columns.items()):
-            groups = drawn.pop(name)
-            rows[:, place] = draw_child(groups, column.split, generator) if column.is_merged else groups
+            others = [drawn[each] for each in self._nearest(name)]
+            rows[:, place] = (
+                draw_child(drawn[name], column.split, generator, others) if column.is_merged else drawn[name]
+            )
         return rows
 
     def conditional(self, child: str, parent: str) -> Floats:
@@ -209,13 +212,15 @@ class TreeModel:
 
     def _reach(self, name: str, parent: str) -> set[str]:
         """A column and all columns beyond it, seen from a neighbour."""
-        found, waiting = {name}, [(name, parent)]
-        while waiting:
-            here, before = waiting.pop()
-            beyond = [each for each in self._neighbours[here] if each != before]
-            found.update(beyond)
-            waiting += [(each, here) for each in beyond]
-        return found
+        return {name, *self._nearest(name, parent)}
+
+    def _nearest(self, name: str, without: str | None = None) -> list[str]:
+        """The columns of the same tree, the nearest first; those beyond a neighbour may be left out."""
+        found = [name] if without is None else [without, name]
+        for here in found:
+            if here != without:
+                found += [each for each in self._neighbours[here] if each not in found]
+        return found[1 if without is None else 2 :]
 
 
 def _widen(values: Floats, axes: int) -> Floats:
