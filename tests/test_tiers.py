@@ -55,6 +55,7 @@ def test_a_tier_that_is_late_fails_and_says_so(suite, monkeypatch):
 def test_all_of_spark_is_one_unit_a_slow_test_is_one_and_other_tests_of_a_file_stay_together():
     slow = min(tiers.slow_tests())
     assert tiers.unit_of("tests/contracts/test_engines.py::test_a[spark]") == "spark"
+    assert tiers.unit_of("tests/query/sql/test_golden.py::test_a[spark]") == "tests/query/sql/test_golden.py"
     assert tiers.unit_of(f"{slow}[1]") == f"{slow}[1]"
     assert tiers.unit_of("tests/test_tiers.py::test_b[1]") == "tests/test_tiers.py"
 
@@ -72,23 +73,27 @@ import pytest
 
 @pytest.mark.parametrize("engine", ["spark", "sqlite", "postgres"])
 @pytest.mark.parametrize("how", ["add_remove", "replace_one"])
-@pytest.mark.parametrize("bound", ["rows", "groups"])
+@pytest.mark.parametrize("bound", ["rows", "groups", "both", "none"])
 def test_it_holds_on_every_engine(bound, how, engine): pass
 """
 
 
 def test_lemmas_take_turns_between_engines_and_relations(suite):
-    """Of both relations of each bound, one runs on Spark and SQLite and the other on PostgreSQL."""
+    """Of both relations of each bound, one runs on SQLite and the other on PostgreSQL; of four bounds two on Spark."""
     folder = suite.mkpydir("tests").joinpath("guarantees")
     folder.mkdir()
     folder.joinpath("test_lemma.py").write_text(LEMMA)
     result = suite.runpytest("--tier", "full", "-v", "tests/guarantees")
-    result.assert_outcomes(passed=6, deselected=6)
+    result.assert_outcomes(passed=10, deselected=14)
     kept = [line.partition("[")[2].partition("]")[0] for line in result.outlines if "PASSED" in line]
     assert sorted(kept) == [
+        "both-add_remove-sqlite",
+        "both-replace_one-postgres",
+        "both-replace_one-spark",
         "groups-add_remove-postgres",
-        "groups-replace_one-spark",
         "groups-replace_one-sqlite",
+        "none-add_remove-postgres",
+        "none-replace_one-sqlite",
         "rows-add_remove-spark",
         "rows-add_remove-sqlite",
         "rows-replace_one-postgres",
