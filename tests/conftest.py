@@ -22,8 +22,10 @@ pytest_plugins = ("pytester", "retries", "tiers")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
-# Tests ask small questions: the second compiler and a concurrent collector cost half of the time.
+# Tests ask small questions: the second compiler and a concurrent collector cost half of the time. All that start a
+# Spark have this, also those in a process of its own, and the process that finds out how to start it.
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+os.environ |= {"SPARK_SUBMIT_OPTS": QUICK_JVM, "SPARK_LAUNCHER_OPTS": QUICK_JVM}
 
 Script = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -108,7 +110,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     """A local Spark of this worker's own."""
     if shutil.which("java") is None:
         _absent("Spark needs Java 17: apt-get install openjdk-17-jre-headless (scripts/setup does it)")
-    session = start_spark(tmp_path_factory.mktemp("spark"), **{"spark.driver.extraJavaOptions": QUICK_JVM})
+    session = start_spark(tmp_path_factory.mktemp("spark"))
     yield session
     session.stop()
 

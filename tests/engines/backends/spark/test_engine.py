@@ -383,7 +383,7 @@ sys.path[:0] = [sys.argv[1], sys.argv[2]]
 from servers import start_spark
 import test_engine as own
 here = Path(sys.argv[3])
-spark = start_spark(here, **{"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"})
+spark = start_spark(here)
 tracker = spark.sparkContext.statusTracker()
 endless = lambda: spark.range(10**13, numPartitions=1).selectExpr("max(xxhash64(id))").collect()
 threading.Thread(target=endless, daemon=True).start()
