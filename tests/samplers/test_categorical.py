@@ -346,6 +346,7 @@ def test_a_machine_without_entropy_chooses_nothing():
 
 
 @pytest.mark.parametrize("shape", ["equal", "one far above", "spread", "wide"])
+@pytest.mark.nightly
 @pytest.mark.timing
 def test_a_million_candidates_take_well_under_a_second(shape):
     """In turns of a plain loop, of which a second has about 17 million: the machine is shared, and may trace."""

@@ -295,6 +295,7 @@ def test_a_block_holds_joined_rows_of_whole_units(joined):
     assert estimate.dataset == "visits"
 
 
+@pytest.mark.nightly
 @pytest.mark.timing
 def test_a_fresh_answer_costs_as_much_after_many_earlier_ones_as_after_few():
     """Finding an earlier answer to a question once read all of them."""

@@ -165,6 +165,7 @@ def test_different_events_without_an_epsilon_are_added_up_by_their_rho():
     assert rest.rho == pytest.approx(2 * 136 * 7 / (2 * 10**6), rel=1e-3)
 
 
+@pytest.mark.nightly
 @pytest.mark.timing
 def test_thousands_of_different_events_are_rounded_up_in_groups_within_seconds():
     """Four times as many take about as long: most are rounded up in groups."""

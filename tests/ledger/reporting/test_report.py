@@ -386,6 +386,7 @@ def test_an_overview_has_one_line_for_each_dataset_within_80_columns():
     assert str(Overview([])).startswith("0 datasets")
 
 
+@pytest.mark.nightly
 @pytest.mark.timing
 def test_a_hundred_thousand_charges_are_reported_within_seconds():
     """Five times as many take about five times as long."""

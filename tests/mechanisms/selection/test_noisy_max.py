@@ -302,6 +302,7 @@ def test_scales_beyond_the_sampler_and_laws_too_wide_to_sum_are_refused():
 
 
 @pytest.mark.parametrize("shape", ["equal", "one far above", "spread", "wide"])
+@pytest.mark.nightly
 @pytest.mark.timing
 def test_a_million_candidates_take_well_under_a_second(shape):
     """In turns of a plain loop, of which a second has about 17 million: the machine is shared, and may trace."""

@@ -125,6 +125,7 @@ def test_more_than_there_are_and_laws_too_large_to_list_are_refused():
 
 @pytest.mark.parametrize("k", [10, 1_000])
 @pytest.mark.parametrize("shape", ["equal", "spread", "far apart"])
+@pytest.mark.nightly
 @pytest.mark.timing
 def test_the_top_of_a_million_candidates_takes_well_under_a_second(shape, k):
     """In turns of a plain loop, of which a second has about 17 million: the machine is shared, and may trace."""

@@ -127,6 +127,7 @@ def test_a_total_that_shares_noise_with_the_groups_is_counted_together():
     assert same.margin("n")[0] == math.floor(made.total("n", by=["ward", "sex"]).margins[0] + 1)
 
 
+@pytest.mark.nightly
 @pytest.mark.timing
 def test_thousands_of_groups_add_up_in_seconds():
     """2,000 groups take about four times as long as 500, and 8,000 end, where they never did."""
