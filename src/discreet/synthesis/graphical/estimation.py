@@ -25,8 +25,8 @@ from discreet.synthesis.graphical.junction_tree import JunctionTree, junction_tr
 Potentials = dict[Columns, Floats]
 """A table of logarithms for each measured marginal; their sum is the logarithm of the distribution, up to a number."""
 
-ENTROPY = 0.1
-"""Weight of the entropy: tenths of the shrinkage that rows drawn from the model itself would call for."""
+ENTROPY = 0.01
+"""Weight of the entropy: a hundredth of what would be right for rows that are drawn from the model itself."""
 MEMORY = 8
 LEAST_STEP = 1e-6
 
