@@ -60,3 +60,8 @@ def test_larger_marginals_cost_more_and_all_cost_what_there_is():
 def test_estimates_are_whole_numbers_within_64_bits():
     assert whole_numbers(np.array([1.6, -1e30, 1e30])).tolist() == [2, -LARGEST_COUNT, LARGEST_COUNT]
     assert merged_counts(np.array([1.0, 2.0, 4.0]), (0, 1, 0)).tolist() == [5, 2]
+
+
+def test_required_pairs_are_edges_without_a_choice():
+    required = choice()._replace(required=(("a", "d"),))
+    assert choose_edges(counts({"ab": 200, "bd": 150, "cd": 20}), required) == (("a", "d"), ("a", "b"), ("c", "d"))

@@ -14,6 +14,7 @@ from discreet.plan.slots import SlotColumn
 from discreet.plan.synthesis import SynthesisFacts
 from discreet.synthesis.core.domain import Domain
 from discreet.synthesis.core.private_counts import Contribution, ExactCounts, PrivateCounts
+from discreet.synthesis.rows.constraints import Exclusion, Implication
 from discreet.synthesis.tree.model import TreeModel
 from discreet.synthesis.tree.synthesizer import TreeSynthesizer
 
@@ -144,3 +145,32 @@ def test_what_is_measured_is_said_in_words():
     assert words["chosen"] == "at most 3 of 6 pairs of columns, for 5%"
     assert dict(synthesis_of(COLUMNS[:1]).words) == {"measured": "the counts of the one column, for the whole cost"}
     assert "chosen" not in dict(synthesis_of(COLUMNS[:2]).words)
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 10**6), Fraction(1, 10)])
+def test_constraints_hold_in_every_row(rho):
+    constraints = (
+        Exclusion({"a": "a0", "d": "d1"}),
+        Implication("b", "c", {"b0": ["c0", "c1"]}),
+        Exclusion({"c": None}),
+    )
+    synthesizer = TreeSynthesizer(constraints=constraints)
+    synthesis = synthesizer.synthesis(SynthesisFacts(COLUMNS, None, rho, ONE))
+    private = counts_of(synthesis, table())
+    model = model_of(synthesis.train(private))
+    assert {("a", "d"), ("b", "c")} <= set(model.edges)
+    assert 0 <= private.left < rho / 100
+    rows = model.rows(3_000, np.random.default_rng(2))
+    assert not ((rows[:, 0] == 0) & (rows[:, 3] == 1)).any()
+    assert (rows[rows[:, 1] == 0, 2] <= 1).all()
+    assert (rows[:, 2] < 4).all()
+    assert "constraints" in dict(synthesis.words)
+    assert len(synthesis.parameters["constraints"]) == 3
+
+
+def test_a_constraint_that_a_tree_cannot_hold_is_refused_before_data():
+    wide = tuple(SlotColumn(name, ColumnType.INTEGER, edges=tuple(range(3_001))) for name in "xy")
+    with pytest.raises(ParameterError, match="'x' and 'y'"):
+        TreeSynthesizer(constraints=(Exclusion({"x": (0, 1), "y": (0, 1)}),)).synthesis(
+            SynthesisFacts(wide, None, Fraction(1), ONE)
+        )

@@ -26,12 +26,14 @@ class EdgeChoice(NamedTuple):
         total: The estimated number of rows.
         sigma: The expected noise of a cell of an edge.
         rho: The cost of all choices together.
+        required: Pairs that are edges without a choice, because a constraint is about them.
     """
 
     estimates: Mapping[str, Floats]
     total: float
     sigma: float
     rho: Fraction
+    required: tuple[Columns, ...] = ()
 
 
 def choose_edges(counts: PrivateCounts, choice: EdgeChoice) -> tuple[Columns, ...]:
@@ -47,8 +49,10 @@ def choose_edges(counts: PrivateCounts, choice: EdgeChoice) -> tuple[Columns, ..
     pairs = [columns for columns in counts.candidates if len(columns) == 2]
     candidates = {pair: _candidate(pair, choice) for pair in pairs}
     tree = {name: name for name in counts.domain.names}
-    rounds = len(tree) - 1
-    edges: list[Columns] = []
+    edges = list(choice.required)
+    for pair in edges:
+        tree = _join(tree, pair)
+    rounds = len(tree) - 1 - len(edges)
     for _ in range(rounds):
         possible = [pair for pair in pairs if tree[pair[0]] != tree[pair[1]]]
         if not possible:
@@ -57,11 +61,14 @@ def choose_edges(counts: PrivateCounts, choice: EdgeChoice) -> tuple[Columns, ..
         place = counts.select([*offered, _nothing(offered[0])], choice.rho / rounds)
         if place == len(possible):
             break
-        one, other = possible[place]
-        old, new = tree[other], tree[one]
-        tree = {name: new if root == old else root for name, root in tree.items()}
-        edges.append((one, other))
+        edges.append(possible[place])
+        tree = _join(tree, possible[place])
     return tuple(edges)
+
+
+def _join(tree: Mapping[str, str], pair: Columns) -> dict[str, str]:
+    old, new = tree[pair[1]], tree[pair[0]]
+    return {name: new if root == old else root for name, root in tree.items()}
 
 
 def share_by_cells(domain: Domain, marginals: Sequence[Columns], rho: Fraction) -> tuple[Fraction, ...]:

@@ -23,9 +23,10 @@ References
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -38,7 +39,9 @@ from discreet.synthesis.core.domain import Columns, Domain
 from discreet.synthesis.core.measurement import Measurement, estimated_total
 from discreet.synthesis.core.model import project
 from discreet.synthesis.core.private_counts import MOST_CELLS, PrivateCounts, synthesis_event
+from discreet.synthesis.rows.constraints import Constraint, SlotRule, slot_rules
 from discreet.synthesis.tree.choice import EdgeChoice, choose_edges, merged_counts, share_by_cells
+from discreet.synthesis.tree.constrain import constrain
 from discreet.synthesis.tree.fitting import Groups, column_counts, fit, merge_rare
 
 COLUMNS_SHARE = Fraction(2, 5)
@@ -56,12 +59,18 @@ class TreeSynthesizer:
     It measures all one-way marginals, chooses a spanning tree of pairs privately, and measures those. Every other
     marginal is modelled through the tree.
 
+    Attributes:
+        constraints: Public knowledge that every row of the table fulfils. Pairs of columns with a constraint are
+            edges of the tree. Default: none.
+
     Example:
         >>> import discreet as dp
         >>> from discreet.synthesis.tree.synthesizer import TreeSynthesizer
         >>> TreeSynthesizer()
-        TreeSynthesizer()
+        TreeSynthesizer(constraints=())
     """
+
+    constraints: Sequence[Constraint] = ()
 
     def synthesis(self, facts: SynthesisFacts) -> "TreeSynthesis":
         """The synthesis from public facts alone.
@@ -76,7 +85,9 @@ class TreeSynthesizer:
             ParameterError: If there are no columns, or more cells than fit the memory.
         """
         candidates = _candidates(facts.columns)
-        return TreeSynthesis(facts.columns, candidates, facts.rho)
+        synthesis = TreeSynthesis(facts.columns, candidates, facts.rho, tuple(self.constraints))
+        _refuse_wide_constraints(synthesis)
+        return synthesis
 
 
 @dataclass(frozen=True)
@@ -87,11 +98,13 @@ class TreeSynthesis:
         columns: The columns with their slots.
         candidates: All marginals that are counted.
         rho: The cost.
+        constraints: What every row fulfils.
     """
 
     columns: tuple[SlotColumn, ...]
     candidates: tuple[Columns, ...]
     rho: Fraction
+    constraints: tuple[Constraint, ...] = ()
 
     name = "tree"
 
@@ -104,7 +117,24 @@ class TreeSynthesis:
     def parameters(self) -> Mapping[str, Any]:
         """All public parameters as plain data."""
         shares = [str(COLUMNS_SHARE), str(CHOICE_SHARE)]
-        return {"kind": self.name, "format": 1, "shares": shares, "merge_below": MERGE_BELOW}
+        constraints = [each.to_json() for each in self.constraints]
+        return {
+            "kind": self.name,
+            "format": 1,
+            "shares": shares,
+            "merge_below": MERGE_BELOW,
+            "constraints": constraints,
+        }
+
+    @cached_property
+    def rules(self) -> tuple[SlotRule, ...]:
+        """The constraints as rules over slots."""
+        return slot_rules(self.constraints, self.columns)
+
+    @property
+    def required(self) -> tuple[Columns, ...]:
+        """The pairs of columns that have a constraint."""
+        return tuple(rule.columns for rule in self.rules if len(rule.columns) > 1)
 
     @property
     def words(self) -> Lines:
@@ -114,9 +144,11 @@ class TreeSynthesis:
             return (("measured", "the counts of the one column, for the whole cost"),)
         first, second = (f"{float(each):.0%}" for each in (COLUMNS_SHARE, CHOICE_SHARE))
         chosen = ("chosen", f"at most {number - 1:,} of {self._pairs:,} pairs of columns, for {second}")
+        constraints = ("constraints", f"{len(self.constraints):,}, declared as public knowledge and true of every row")
         return (
             ("measured", f"the one-way marginals of {number:,} columns, for {first} of the cost"),
             *([chosen] if self._pairs > 1 else []),
+            *([constraints] if self.constraints else []),
             ("measured then", "the chosen pairs, and columns without one again, for what is left"),
             ("modelled", "all other marginals, through the tree of the chosen pairs"),
         )
@@ -137,8 +169,8 @@ class TreeSynthesis:
         groups: Groups = {name: tuple(range(size)) for name, size in counts.domain.slots.items()}
         if len(self.columns) > 1:
             groups = merge_rare(column_counts(measurements), MERGE_BELOW)
-            measurements += _measure_pairs(counts, measurements, groups, second)
-        model = fit(measurements, groups)
+            measurements += _measure_pairs(counts, measurements, groups, (second, self.required))
+        model = constrain(fit(measurements, groups), self.rules)
         return {
             "columns": columns_to_json(self.columns),
             "total": model.total,
@@ -167,6 +199,16 @@ def _candidates(columns: tuple[SlotColumn, ...]) -> tuple[Columns, ...]:
     return (*singles, *pairs)
 
 
+def _refuse_wide_constraints(synthesis: TreeSynthesis) -> None:
+    for pair in synthesis.required:
+        if pair not in synthesis.candidates:
+            raise ParameterError(
+                f"a constraint on {pair[0]!r} and {pair[1]!r}",
+                because=f"their pairs of slots are more than {MOST_CELLS:,}",
+                instead="fewer bins or keys of one of them in the catalog",
+            )
+
+
 def _costs(rho: Fraction, columns: int, pairs: int) -> tuple[Fraction, Fraction]:
     """The cost of the one-way marginals and that of choosing; the rest is for pairs."""
     first = rho if columns == 1 else COLUMNS_SHARE * rho
@@ -174,17 +216,21 @@ def _costs(rho: Fraction, columns: int, pairs: int) -> tuple[Fraction, Fraction]
 
 
 def _measure_pairs(
-    counts: PrivateCounts, columns: list[Measurement], groups: Groups, choosing: Fraction
+    counts: PrivateCounts,
+    columns: list[Measurement],
+    groups: Groups,
+    choosing: tuple[Fraction, tuple[Columns, ...]],
 ) -> list[Measurement]:
     """The two-way marginals of the tree, chosen and measured; and again the columns that have no pair."""
     merged, total = counts.merge(groups), max(estimated_total(columns), 1.0)
     estimates = {
         name: merged_counts(project(each.values, total), groups[name]) for name, each in column_counts(columns).items()
     }
-    if choosing:
-        each_rho = (counts.left - choosing) / (len(columns) - 1)
+    cost, required = choosing
+    if cost:
+        each_rho = (counts.left - cost) / (len(columns) - 1)
         sigma = math.sqrt(counts.contribution.l2_squared / (2 * each_rho))
-        edges = choose_edges(merged, EdgeChoice(estimates, total, sigma, choosing))
+        edges = choose_edges(merged, EdgeChoice(estimates, total, sigma, cost, required))
     else:
         edges = tuple(columns for columns in counts.candidates if len(columns) > 1)
     ends = {name for edge in edges for name in edge}
