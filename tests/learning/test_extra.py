@@ -1,7 +1,13 @@
 """Without scikit-learn the rest of discreet works, and estimators say what to install."""
 
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = (ROOT / "docs" / "learning.md").read_text(encoding="utf-8")
 
 HIDE = """
 import importlib.util
@@ -24,6 +30,21 @@ def test_an_estimator_names_the_extra_that_it_needs():
     code, text = run("import discreet as dp; dp.learning.testing")
     assert code
     assert 'pip install "discreet[learning]"' in text
+
+
+def test_the_page_names_the_extras_of_the_packages_that_its_sections_import():
+    sections = {text.partition("\n")[0].strip("# "): text for text in re.split(r"^(?=#)", PAGE, flags=re.MULTILINE)}
+    for heading, part, extra in (
+        ("Learning", "", "learning"),
+        ("Shape plots", "dp.learning.shape_plot(", "plots"),
+        ("Scores and searches of scikit-learn", ".to_pandas()", "pandas"),
+        ("Networks", "dp.learning.TorchClassifier(", "torch"),
+    ):
+        assert part in sections[heading]
+        assert f'pip install "discreet[{extra}]"' in sections[heading]
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    named = {extra for words in re.findall(r"discreet\[([a-z,]+)\]", PAGE) for extra in words.split(",")}
+    assert named <= set(known)
 
 
 def test_a_part_that_is_not_installed_is_not_there():
