@@ -12,6 +12,7 @@ from sklearn.exceptions import DataConversionWarning
 
 import discreet as dp
 from discreet.errors import FAILURE, TableShapeError
+from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.tables import CountedRows, encode_table
 from learning.tiny import SlotClassifier, SlotRegressor
 
@@ -234,3 +235,8 @@ def test_values_that_readers_lose_are_refused_before_the_charge(given):
     with pytest.raises(dp.errors.ParameterError, match="of an in-memory table"):
         model.fit(x, y)
     assert model.budget.charges == 0
+
+
+def test_every_estimator_becomes_fitted_by_one_function():
+    for name in ("GradientBoostingClassifier", "LogisticRegression", "Ridge", "StandardScaler", "TorchClassifier"):
+        assert getattr(dp.learning, name).adopt is PrivateEstimator.adopt

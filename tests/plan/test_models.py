@@ -8,7 +8,7 @@ from discreet.plan.models import (
     BYTES_IN_A_BLOCK,
     LEAST_BLOCKS,
     LONG_TEXT,
-    MOST_BLOCKS,
+    MOST_MODEL_BLOCKS,
     TrainableModel,
     candidate_arguments,
     longest_text,
@@ -21,7 +21,7 @@ def test_blocks_have_a_bounded_number_of_people_and_of_bytes():
     assert number_of_blocks(1, 1, 100) == LEAST_BLOCKS == 16
     assert number_of_blocks(3_200_001, 1, 100) == 17
     assert number_of_blocks(200_000, 20, 1_000) == -(-200_000 * 20_000 // BYTES_IN_A_BLOCK) == 30
-    assert number_of_blocks(10**15, 1, 100) == MOST_BLOCKS
+    assert number_of_blocks(10**15, 1, 100) == MOST_MODEL_BLOCKS
 
 
 @pytest.mark.parametrize("candidates", [[], "rounds", {"rounds": 20}, [3], None])

@@ -1,6 +1,7 @@
 """Every question goes through one pipeline: nothing is read before the charge, and nothing once it is closed."""
 
 import json
+import os
 import time
 from contextlib import nullcontext
 
@@ -409,3 +410,22 @@ def test_the_signature_of_a_release_covers_its_other_releases(tmp_path):
     del cut["receipt"]["others"]
     cut["receipt"]["format"] = "discreet.receipt/2"
     assert any("its signature is not that of the key" in fault for fault in verify_result(cut, publics).faults)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_that_has_the_number_of_the_first_has_no_engine_and_closes_none(monkeypatch):
+    number = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: number)
+    with dp.protect(ROWS, **WORDS, ledger=":memory:") as session:
+        child = os.fork()
+        if not child:
+            code = 0
+            try:
+                session._pipeline.engine("t")
+            except SourceError:
+                code = 7
+            session._pipeline.close()
+            os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert session.release(COUNT, epsilon=0.5)["n"]

@@ -1,17 +1,14 @@
 """The base of classifiers: declared labels, scores as probabilities, and predictions."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import events
 from discreet.errors import ParameterError, public_class
 from discreet.learning.core.cells import label_text
-from discreet.learning.core.features import DeclaredFeature
 from discreet.learning.core.lattice import Floats, Integers
-from discreet.learning.core.learner import PublicModel
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.tables import TableView, class_numbers, require_readable
 
@@ -50,23 +47,9 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
             )
         return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
 
-    def adopt(
-        self, model: PublicModel, features: Mapping[str, DeclaredFeature], event: events.Event, guarantee: str
-    ) -> Self:
-        """Become fitted with a model that was trained and charged elsewhere.
-
-        Args:
-            model: The model.
-            features: Declared features by column, in the order of its codes.
-            event: The event that was charged.
-            guarantee: What the model reveals, in words.
-
-        Returns:
-            The estimator.
-        """
+    def _set_target_facts(self) -> None:
         labels = self.declared_classes()
         self.classes_ = np.asarray(labels, dtype=object if len({type(label) for label in labels}) > 1 else None)
-        return super().adopt(model, features, event, guarantee)
 
     def decision_function(self, X: Any) -> Floats:  # noqa: N803 - the name of scikit-learn
         """Scores: logits of the second of two classes, or one score for each class.

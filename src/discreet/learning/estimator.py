@@ -168,14 +168,22 @@ class PrivateEstimator(SklearnProtocol):
         Returns:
             The estimator.
         """
+        self._set_target_facts()
         for name in ATTACHED:
             self.__dict__.pop(name, None)
-        self.model_, self.event_, self.guarantee_ = model, event, guarantee
+        self.model_, self.event_, self.guarantee_ = model, event, self._guarantee_text(guarantee)
         self.features_ = dict(features)
         self.n_features_in_ = len(self.features_)
         if self.has_names:
             self.feature_names_in_ = np.asarray(list(self.features_), dtype=object)
         return self
+
+    def _set_target_facts(self) -> None:
+        """What a fitted estimator says of its target; a classifier has its labels."""
+
+    def _guarantee_text(self, guarantee: str) -> str:
+        """The guarantee with what it does not cover."""
+        return guarantee
 
     def save(self, path: Any) -> None:
         """Write the fitted model as JSON, without any row: declared facts, the model, its event and guarantee.

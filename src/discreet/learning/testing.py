@@ -4,7 +4,6 @@ They train on exact sums and are not charged; evaluations and sessions refuse th
 classes, bounds, size) is taken from the rows, and rows that a private estimator leaves out in silence are errors here.
 """
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -14,7 +13,6 @@ from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.errors import ParameterError, UnsupportedError, short_traceback
 from discreet.learning.core.features import DeclaredFeature, categories, linear_bins
-from discreet.learning.core.learner import PublicModel
 from discreet.learning.core.training import ExactSums, NoisySums
 from discreet.learning.estimator import PrivateEstimator
 from discreet.learning.tables import TableView, numbers, open_cells, open_table, texts
@@ -79,12 +77,8 @@ class _NotPrivate(PrivateEstimator):
         low, high = self._facts["bounds"]
         return (low, high) if low < high else (low - 1, high + 1)
 
-    def adopt(
-        self, model: PublicModel, features: Mapping[str, DeclaredFeature], event: events.Event, guarantee: str
-    ) -> Self:
-        super().adopt(model, features, event, guarantee)
-        self.guarantee_ = STAMP
-        return self
+    def _guarantee_text(self, guarantee: str) -> str:  # noqa: ARG002 - nothing is guaranteed
+        return STAMP
 
     def save(self, path: Any) -> NoReturn:  # noqa: ARG002 - nothing is written
         raise UnsupportedError(

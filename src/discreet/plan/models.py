@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PEOPLE_IN_A_BLOCK = 200_000
 BYTES_IN_A_BLOCK = 2**27
 LEAST_BLOCKS = 16
-MOST_BLOCKS = 10_000
+MOST_MODEL_BLOCKS = 10_000
 LONG_TEXT = 64
 LARGEST_LOCAL_SIZE = 200_000
 """Declared people up to which codes of rows come to this process from a cluster, too; above, sums alone do."""
@@ -270,7 +270,7 @@ def candidate_arguments(candidates: object) -> tuple[dict[str, Any], ...]:
 
 
 def number_of_blocks(people: int, rows: int, row_bytes: int) -> int:
-    """How many blocks of people keep each small in memory, from public numbers alone, up to MOST_BLOCKS.
+    """How many blocks of people keep each small in memory, from public numbers alone, up to MOST_MODEL_BLOCKS.
 
     It changes no sum.
 
@@ -283,7 +283,7 @@ def number_of_blocks(people: int, rows: int, row_bytes: int) -> int:
         The number of blocks.
     """
     by_bytes = -(-people * rows * row_bytes // BYTES_IN_A_BLOCK)
-    return min(MOST_BLOCKS, max(LEAST_BLOCKS, -(-people // PEOPLE_IN_A_BLOCK), by_bytes))
+    return min(MOST_MODEL_BLOCKS, max(LEAST_BLOCKS, -(-people // PEOPLE_IN_A_BLOCK), by_bytes))
 
 
 def longest_text(values: Sequence[str]) -> int:

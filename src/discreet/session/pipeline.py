@@ -6,7 +6,6 @@ is planned, prepared and run, and how its answer is stored and restored.
 
 import json
 import logging
-import os
 import sys
 import weakref
 from collections.abc import Mapping
@@ -23,6 +22,7 @@ from discreet.errors import CatalogError, Failure, ParameterError, SourceError
 from discreet.home import home
 from discreet.ledger import DatasetCharge, Ledger, Receipt, Reservation, SQLiteLedger, SupersededError, open_ledger
 from discreet.ledger.records.description import describe
+from discreet.mechanisms.process import this_process
 from discreet.mechanisms.threshold import AboveThreshold, RepeatedAboveThreshold
 from discreet.plan.fingerprint import Context, Fingerprints, Question, canonical, fingerprint
 from discreet.plan.physical import Scan
@@ -73,7 +73,7 @@ class Pipeline:
         refuse_protected_rows(catalog, sources, given, ledger)
         self.engines = engines_of(sources, memory_limit=memory_limit, threads=threads)
         self.registrations: dict[str, int] = {}
-        self._process = os.getpid()
+        self._process = this_process()
         self._end = weakref.finalize(self, _close_engines, self.engines, self._process)
         try:
             for name, table in catalog.tables.items():
@@ -276,7 +276,7 @@ class Pipeline:
         return self.engines[name]
 
     def _refuse_gone(self) -> None:
-        if not self._end.alive or self._process != os.getpid():
+        if not self._end.alive or self._process != this_process():
             raise SourceError(
                 "a session whose engine is gone",
                 because="it was closed, or opened before a fork of the process",
@@ -384,8 +384,8 @@ def _with_other_releases(found: Document, dataset: str, reservation: Reservation
     return replace(found, others=(*found.others, *texts))
 
 
-def _close_engines(engines: Mapping[str, Engine], process: int) -> None:
+def _close_engines(engines: Mapping[str, Engine], process: tuple[int, object]) -> None:
     """Close engines in the process that started them: a forked child must not delete its parent's workspace."""
-    if process == os.getpid():
+    if process == this_process():
         for engine in dict.fromkeys(engines.values()):
             engine.close()

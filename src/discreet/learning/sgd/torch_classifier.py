@@ -9,11 +9,10 @@ How it differs from other estimators, whose learners are given noisy sums over a
 - Weights begin at random, from the public generator of torch, or are those of a public module.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
-from discreet import events
 from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number, positive, whole
 from discreet.learning.classifier import PrivateClassifier
@@ -181,22 +180,8 @@ class TorchClassifier(PrivateClassifier):
         layers = network.describe(self.module)
         return network.Network(layers, slots, classes).put(network.module_weights(self.module))
 
-    def adopt(
-        self, model: PublicModel, features: Mapping[str, DeclaredFeature], event: events.Event, guarantee: str
-    ) -> Self:
-        """Become fitted with a model that was trained and charged elsewhere.
-
-        Args:
-            model: The model.
-            features: Declared features by column, in the order of its codes.
-            event: The event that was charged.
-            guarantee: What the model reveals, in words; what it does not cover is added.
-
-        Returns:
-            The estimator.
-        """
-        stated = guarantee if self._floats in guarantee else f"{guarantee}. {self._floats}"
-        return super().adopt(model, features, event, stated)
+    def _guarantee_text(self, guarantee: str) -> str:
+        return guarantee if self._floats in guarantee else f"{guarantee}. {self._floats}"
 
     @property
     def _floats(self) -> str:
