@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         mechanisms,
         plots,
         sandbox,
+        synthesis,
         testing,
     )
     from discreet.accounting.filters import Budget
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from discreet.release.report.report import ReleaseReport, report
     from discreet.release.selection import Selection
     from discreet.release.sql_release import SqlRelease
+    from discreet.release.synthetic import SyntheticTable
     from discreet.session.preview import preview
     from discreet.session.session import Session, protect
     from discreet.session.verify_joins import verify
@@ -89,6 +91,7 @@ _HOMES = {
     "Slice": "catalog.time_slice",
     "SqlRelease": "release.sql_release",
     "SmoothSensitivity": "query.methods",
+    "SyntheticTable": "release.synthetic",
     "auto_bounds": "query.aggregates",
     "bins": "query.histograms",
     "count": "query.aggregates",
@@ -128,6 +131,7 @@ _MODULES = (
     "mechanisms",
     "plots",
     "sandbox",
+    "synthesis",
     "testing",
 )
 
@@ -152,6 +156,7 @@ __all__ = [
     "Slice",
     "SmoothSensitivity",
     "SqlRelease",
+    "SyntheticTable",
     "__version__",
     "accounting",
     "anonymity",
@@ -186,6 +191,7 @@ __all__ = [
     "sql",
     "std",
     "sum",
+    "synthesis",
     "table",
     "testing",
     "variance",

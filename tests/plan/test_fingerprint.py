@@ -172,6 +172,7 @@ RENAMED = (
     "SmoothPlan",
     "SampleAndAggregatePlan",
     "ModelPlan",
+    "SynthesisPlan",
     "BatchPlan",
     "SparseVectorPlan",
     "OnlineRangesPlan",

@@ -19,7 +19,7 @@ from discreet.plan.wording import Lines
 
 _SYNTHESIZERS = {
     "graphical": ("discreet.synthesis.graphical.synthesizer", "GraphicalSynthesizer"),
-    "independent": ("discreet.synthesis.independent", "IndependentSynthesizer"),
+    "independent": ("discreet.synthesis.tree.independent", "IndependentSynthesizer"),
     "tree": ("discreet.synthesis.tree.synthesizer", "TreeSynthesizer"),
 }
 """Where the synthesizers are that a session takes. Fingerprints hold the tag, which stays when a class is renamed."""

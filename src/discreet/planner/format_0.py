@@ -27,6 +27,7 @@ from discreet.planner.queries.sample_and_aggregate import SampleAndAggregatePlan
 from discreet.planner.queries.selection import SelectionPlan
 from discreet.planner.queries.smooth_sensitivity import LocalReading, SmoothPlan
 from discreet.planner.queries.sparse_vector import SparseVectorPlan
+from discreet.planner.queries.synthesis import SynthesisPlan
 from discreet.planner.queries.top_keys import TopKeysPlan
 from discreet.planner.resolve.measures import MeasureShare, Recipe
 from discreet.planner.sensitivity.sensitivity import DRAWN_FORMS
@@ -71,6 +72,7 @@ Plan = (
     | SmoothPlan
     | SampleAndAggregatePlan
     | ModelPlan
+    | SynthesisPlan
     | SparseVectorPlan
     | OnlineRangesPlan
 )
@@ -91,6 +93,8 @@ def fingerprint(plan: Plan | BatchPlan, context: Context) -> str:
         return digest((around, plan.description))
     if isinstance(plan, ModelPlan):  # 0.1.0 had no models: nothing is found under it
         return digest((around, "model", plan.pushdown, plan.target, plan.training.parameters))
+    if isinstance(plan, SynthesisPlan):  # nor had it synthetic tables
+        return digest((around, "synthesis", plan.pushdown, plan.tag, plan.synthesis.parameters))
     parts_asked = (plan.dataset, plan.unit, plan.pushdown, *_own(plan), events.canonical(plan.event))
     marked = {HierarchyPlan: ("hierarchy",), RangePlan: ("ranges",)}.get(type(plan), ())
     return digest((around, *marked, *parts_asked), OWN_FORMS)

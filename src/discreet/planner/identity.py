@@ -22,6 +22,7 @@ from discreet.planner.queries.model import ModelPlan
 from discreet.planner.queries.moments import lattice_measures
 from discreet.planner.queries.ranges import merge_bins
 from discreet.planner.queries.sparse_vector import Threshold
+from discreet.planner.queries.synthesis import SynthesisPlan
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import Bound, bind
 from discreet.planner.resolve.lowering import lower_query
@@ -135,6 +136,20 @@ def model(source: logical.Relation, catalog: Catalog, budget: Budget, price: Pri
     asked: Parts = {"estimator": plan.tag, "model": plan.training.parameters, "columns": read}
     rows = _rows(scope, Keys(), caps, [term for _, term in read])
     return Question("model", asked | rows, price.canonical_parts(budget))
+
+
+def synthesis(
+    source: logical.Relation, catalog: Catalog, budget: Budget, price: Price, plan: SynthesisPlan
+) -> Question:
+    """A synthetic table: the synthesizer with its public parameters, and the columns with their slots."""
+    scope = bind(source, catalog)
+    read = [(each.column.name, each.term) for each in plan.batch.columns]
+    slots = [(column.name, column.edges, column.values) for column in plan.synthesis.columns]
+    caps = contribution_bounds.effective(scope.table.unit, scope.table.caps, None, None)
+    asked: Parts = {"synthesizer": plan.tag, "synthesis": plan.synthesis.parameters, "columns": read, "slots": slots}
+    asked |= {"workload": plan.workload}
+    rows = _rows(scope, Keys(), caps, [term for _, term in read])
+    return Question("synthesis", asked | rows, price.canonical_parts(budget))
 
 
 def sparse_vector(name: str, catalog: Catalog, budget: Budget, price: Price, options: Threshold) -> Question:

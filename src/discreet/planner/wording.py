@@ -10,6 +10,7 @@ from discreet.plan import logical
 from discreet.plan.wording import Lines, clipped, constants, counted, measure, name, relation
 from discreet.planner.queries.model import ModelPlan
 from discreet.planner.queries.private_plan import AnswerPlan
+from discreet.planner.queries.synthesis import SynthesisPlan
 from discreet.planner.resolve.binding import Bound, bind
 
 
@@ -118,3 +119,10 @@ def sample(source: logical.Relation, function: str, digest: str, options: "Sampl
 def model(source: logical.Relation, plan: ModelPlan) -> Lines:
     """A model to train: its kind, target and features, and how it is trained."""
     return (*relation(source), *plan.training.words, (_BOUNDS, contributions(plan)))
+
+
+def synthesis(source: logical.Relation, plan: SynthesisPlan) -> Lines:
+    """A synthetic table: the kind of synthesizer, the columns, and what is measured."""
+    columns = ", ".join(f"{name(each.name)} in {each.size:,} slots" for each in plan.synthesis.columns)
+    made = (("synthesizer", plan.synthesis.name), ("columns", columns))
+    return (*relation(source), *made, *plan.synthesis.words, (_BOUNDS, contributions(plan)))

@@ -32,6 +32,7 @@ from discreet.query.joins import OfUnit
 from discreet.query.models import ModelQueries
 from discreet.query.quantiles import interquartile_range, median, quantile, quantiles
 from discreet.query.scores import Choice, Score
+from discreet.query.synthesis import SynthesisQueries
 from discreet.query.workloads import WorkloadQueries
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ __all__ = [
 
 
 @public_class
-class Frame(WorkloadQueries, ModelQueries):
+class Frame(WorkloadQueries, ModelQueries, SynthesisQueries):
     """A table of the catalog, filtered and extended by its methods. It holds no data.
 
     Columns are attributes or items: `visits.age` or `visits["age"]`.

@@ -93,7 +93,7 @@ def no_result(path: Path) -> ParameterError:
     """The error for a file that holds something else."""
     return ParameterError(
         f"a release in {str(path)!r}",
-        because="it holds no release, selection, estimate or model of discreet",
+        because="it holds no release, selection, estimate, model or synthetic table of discreet",
         instead='a file that release.save("release.json") wrote',
     )
 

@@ -105,7 +105,7 @@ class ModelRelease(Result):
         words = (data["name"], *target, *(text for line in card for text in line))
         if not all(isinstance(text, str) for text in words):
             raise TypeError("words that are no text")
-        if not isinstance(data["state"], dict) or not _is_plain(data["state"], _DEEPEST):
+        if not isinstance(data["state"], dict) or not is_plain(data["state"], _DEEPEST):
             raise TypeError("a state that is not plain data")
         return {"name": data["name"], "target": data["target"], "card": card, "state": data["state"]}
 
@@ -162,10 +162,10 @@ def attach_release(model: Any, release: ModelRelease) -> Any:
     return model
 
 
-def _is_plain(data: object, depth: int) -> bool:
+def is_plain(data: object, depth: int) -> bool:
     """Whether data is what JSON holds, of numbers that a double can hold, and not deeper than a model is."""
     if isinstance(data, dict):
-        return depth > 0 and all(isinstance(name, str) and _is_plain(part, depth - 1) for name, part in data.items())
+        return depth > 0 and all(isinstance(name, str) and is_plain(part, depth - 1) for name, part in data.items())
     if isinstance(data, list):
-        return depth > 0 and all(_is_plain(part, depth - 1) for part in data)
+        return depth > 0 and all(is_plain(part, depth - 1) for part in data)
     return isinstance(data, str | bool) or is_figure(data)

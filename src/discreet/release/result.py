@@ -1,6 +1,7 @@
 """The header of every result: dataset, guarantee, confidence and receipt; as text, as HTML, and as JSON both ways.
 
-A result is a `Release`, a `Selection`, an `Estimate` or a `ModelRelease`. Each adds its own body to the header.
+A result is a `Release`, a `Selection`, an `Estimate`, a `ModelRelease` or a `SyntheticTable`. Each adds its own body
+to the header.
 """
 
 import html

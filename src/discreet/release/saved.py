@@ -12,8 +12,9 @@ from discreet.release.result import Result
 from discreet.release.selection import Selection
 from discreet.release.sql_release import SCHEMA as SQL_SCHEMA
 from discreet.release.sql_release import SqlRelease
+from discreet.release.synthetic import SyntheticTable
 
-_KINDS: tuple[type[Result], ...] = (Release, Selection, Estimate, ModelRelease)
+_KINDS: tuple[type[Result], ...] = (Release, Selection, Estimate, ModelRelease, SyntheticTable)
 
 _MODEL = "discreet.model/"
 """The beginning of the format of models without a release, which `dp.learning.load` reads."""
@@ -32,7 +33,7 @@ def read_saved(path: Path) -> Saved:
 
 
 def read_result(data: dict[str, Any], path: Path) -> Result:
-    """The release, selection, estimate or model in plain data."""
+    """The release, selection, estimate, model or synthetic table in plain data."""
     for kind in _KINDS:
         if kind.reads(data):
             return kind.from_json(data)

@@ -17,10 +17,12 @@ from discreet.query.frame import Frame, Query, relation_of
 from discreet.query.methods import Method
 from discreet.query.models import ModelQuery
 from discreet.query.scores import Choice
+from discreet.query.synthesis import SynthesisQuery
 from discreet.sandbox import blocks, transport
 from discreet.session.kind import Request
 
-Question = Query | Choice | Application | ModelQuery
+Question = Query | Choice | Application | ModelQuery | SynthesisQuery
+_OTHERS = (Choice, Application, ModelQuery, SynthesisQuery)
 
 
 class Spend(TypedDict, total=False):
@@ -116,7 +118,7 @@ def _one(query: object, modules: Sequence[str]) -> Question:
             blocks.limits_or_default(query.limits)
             relation = _of_kind(source, *get_args(logical.Relation))
             return replace(query, source=relation, function=transport.pack(function, modules))
-        case ModelQuery(source):
+        case ModelQuery(source) | SynthesisQuery(source):
             return replace(query, source=_of_kind(source, *get_args(logical.Relation)))
     return validate_query(query)
 
@@ -129,9 +131,9 @@ def _several(queries: Sequence[object], modules: Sequence[str]) -> tuple[Questio
 
 def _refuse_no_table(questions: Sequence[object], mechanism: object, method: object) -> None:
     """Refuse additive noise by name where a query gets other noise: the guarantee would be stated for the named."""
-    if method is not None or any(isinstance(each, Choice | Application | ModelQuery) for each in questions):
+    if method is not None or any(isinstance(each, _OTHERS) for each in questions):
         raise ParameterError(
-            f"mechanism={mechanism!r} beside a choice, a function, a model or a method",
+            f"mechanism={mechanism!r} beside a choice, a function, a model, a synthesizer or a method",
             because="it names the additive noise of tables",
             instead="session.release(query, epsilon=1) without mechanism",
         )

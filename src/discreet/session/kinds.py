@@ -7,9 +7,17 @@ from discreet.session.estimates import Applications, SmoothEstimates
 from discreet.session.kind import QuestionKind, Request
 from discreet.session.models import Models
 from discreet.session.selections import Selections
+from discreet.session.synthesis import SyntheticTables
 from discreet.session.tables import Tables
 
-SINGLE: tuple[QuestionKind[Any], ...] = (Tables(), Selections(), SmoothEstimates(), Applications(), Models())
+SINGLE: tuple[QuestionKind[Any], ...] = (
+    Tables(),
+    Selections(),
+    SmoothEstimates(),
+    Applications(),
+    Models(),
+    SyntheticTables(),
+)
 KINDS: tuple[QuestionKind[Any], ...] = (*SINGLE, Batches(SINGLE))
 
 

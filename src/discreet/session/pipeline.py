@@ -16,7 +16,7 @@ from typing import Any
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, Table
-from discreet.engines import Engine, PreparedBlocks, PreparedQuery, Source, States, engines_of
+from discreet.engines import Engine, PreparedBlocks, PreparedMarginals, PreparedQuery, Source, States, engines_of
 from discreet.engines.progress import shown_while
 from discreet.errors import CatalogError, Failure, ParameterError, SourceError
 from discreet.home import home
@@ -343,6 +343,8 @@ def states_of(ready: Any) -> States:
     """The states of the public tables that bound queries read, as their rows are named after them."""
     match ready:
         case Sampling(PreparedBlocks(rows=rows)) | TrainingRows(PreparedBlocks(rows=rows)):
+            return rows.states
+        case PreparedMarginals(rows=rows):
             return rows.states
         case PreparedQuery():
             return ready.states

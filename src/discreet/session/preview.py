@@ -22,6 +22,7 @@ from discreet.query.frame import Query
 from discreet.query.models import ModelQuery
 from discreet.query.scores import Choice
 from discreet.query.sql.statement import Statement
+from discreet.query.synthesis import SynthesisQuery
 from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.release.values.rendering import GENERATED
 from discreet.session.session import Session
@@ -128,7 +129,7 @@ def _links(query: object, catalog: Catalog) -> list[Link]:
     match query:
         case Query(plan) | Choice(plan):
             return links_of(plan.source, catalog)
-        case Application(source) | ModelQuery(source):
+        case Application(source) | ModelQuery(source) | SynthesisQuery(source):
             return links_of(source, catalog)
         case list() | tuple():
             return [link for each in query for link in _links(each, catalog)]
@@ -142,7 +143,7 @@ def _twin_query(query: Any, catalog: Catalog) -> Any:
             return Query(_twin_plan(plan, catalog))
         case Choice(plan):
             return replace(query, plan=_twin_plan(plan, catalog))
-        case Application(source) | ModelQuery(source):
+        case Application(source) | ModelQuery(source) | SynthesisQuery(source):
             return replace(query, source=_twin_plan(source, catalog))
         case list() | tuple():
             return [_twin_query(each, catalog) for each in query]

@@ -27,6 +27,7 @@ from discreet.query.methods import Method
 from discreet.query.models import ModelQuery
 from discreet.query.scores import Choice
 from discreet.query.sql.statement import Statement
+from discreet.query.synthesis import SynthesisQuery
 from discreet.release.estimate import Estimate
 from discreet.release.explanation import BatchExplanation, Explanation
 from discreet.release.release import Release
@@ -34,6 +35,7 @@ from discreet.release.remaining import Remaining, remaining_of_analyst
 from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.release.selection import Selection
 from discreet.release.sql_release import SqlRelease
+from discreet.release.synthetic import SyntheticTable
 from discreet.session.above_threshold import SparseVector
 from discreet.session.accuracy import AccuracySession
 from discreet.session.arguments import (
@@ -150,6 +152,9 @@ class Session(AccuracySession):
     def release(self, query: ModelQuery, **price: Unpack[Once]) -> Any: ...
 
     @overload
+    def release(self, query: SynthesisQuery, **price: Unpack[Once]) -> SyntheticTable: ...
+
+    @overload
     def release(self, query: Sequence[Query], **price: Unpack[Once]) -> list[Release]: ...
 
     @overload
@@ -189,7 +194,8 @@ class Session(AccuracySession):
 
         Returns:
             A `Release` for a table, a `SqlRelease` for a statement, a `Selection` for a choice, an `Estimate` for a
-            method or a function, the fitted model for a model; a list for a batch.
+            method or a function, the fitted model for a model, a `SyntheticTable` for a synthesizer; a list for a
+            batch.
 
         Raises:
             Refusal: If the query cannot be answered or does not fit the budget; nothing is spent.

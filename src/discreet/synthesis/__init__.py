@@ -3,3 +3,33 @@
 The contract, which every synthesizer keeps: slots of columns, candidate marginals and the whole cost are public before
 a row is read; a synthesizer receives noisy marginals and private choices, and nothing else.
 """
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.synthesis.tree.independent import IndependentSynthesizer
+    from discreet.synthesis.tree.synthesizer import TreeSynthesizer
+
+_HOMES = {
+    "IndependentSynthesizer": "tree.independent",
+    "TreeSynthesizer": "tree.synthesizer",
+}
+
+__all__ = [
+    "IndependentSynthesizer",
+    "TreeSynthesizer",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from where it lives."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet.synthesis' has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(f"discreet.synthesis.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -15,6 +15,7 @@ from discreet.release.model import ModelRelease
 from discreet.release.report import wording
 from discreet.release.report.facts import Facts
 from discreet.release.report.tables import relative_text, relative_width
+from discreet.release.synthetic import SyntheticTable
 from discreet.release.values import rendering
 
 
@@ -204,7 +205,14 @@ def _learning(facts: Facts) -> Finding:
 
 
 def _synthetic(facts: Facts) -> Finding:
-    del facts
+    tables = [result for result in facts.results if isinstance(result, SyntheticTable)]
+    if not all(table.private for table in tables):
+        return HazardStatus.CHECK, "A synthetic table was made without noise, for tests: do not publish it."
+    if tables:
+        return (
+            HazardStatus.HANDLED,
+            "Synthetic rows are drawn from marginals with noise; the charges cover all of them.",
+        )
     return HazardStatus.ABSENT, "because statistics were released, not synthetic rows."
 
 

@@ -21,8 +21,9 @@ from discreet.release.report.page import MADE, page
 from discreet.release.report.wording import guarantee, span, unit
 from discreet.release.selection import Selection
 from discreet.release.sql_release import SqlRelease
+from discreet.release.synthetic import SyntheticTable
 
-Reportable = Release | Selection | Estimate | ModelRelease | SqlRelease | str | Path
+Reportable = Release | Selection | Estimate | ModelRelease | SyntheticTable | SqlRelease | str | Path
 AboutSource = str | Path | Mapping[str, Any]
 
 

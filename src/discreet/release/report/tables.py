@@ -10,6 +10,7 @@ from discreet.release.release import Release
 from discreet.release.saved import Saved
 from discreet.release.selection import Selection
 from discreet.release.sql_release import SqlRelease
+from discreet.release.synthetic import SyntheticTable
 from discreet.release.values import rendering
 
 MOST_ROWS = 1_000
@@ -79,6 +80,8 @@ def table_of(found: Saved) -> ResultTable:
             return _estimate_table(found)
         case ModelRelease():
             return _model_card(found)
+        case SyntheticTable():
+            return _synthetic_card(found)
     raise TypeError(type(found).__name__)
 
 
@@ -149,6 +152,14 @@ def _model_card(model: ModelRelease) -> ResultTable:
         first.append(["predicts", rendering.cell(model.target)])
     cost = [["privacy cost", rendering.cell(model.guarantee)]]
     return _table(["model card", "of this release"], [*first, *rows, *cost], 2, [], list(model.limits))
+
+
+def _synthetic_card(table: SyntheticTable) -> ResultTable:
+    """The card of a synthetic table: what was measured and modelled, and what it must not be taken for."""
+    first = [["synthesizer", table.name], ["columns", ", ".join(table.columns)], ["rows", f"about {table.rows:,}"]]
+    rows = [*first, *map(list, table.card), ["privacy cost", table.guarantee]]
+    cells = [[rendering.cell(part) for part in row] for row in rows]
+    return _table(["synthetic table", "of this release"], cells, 2, [], list(table.limits))
 
 
 def _table(
