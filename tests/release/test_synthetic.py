@@ -11,7 +11,7 @@ COLUMN = {"name": "sex", "type": "text", "edges": [], "values": ["F", "M"]}
 MODEL = {
     "kind": "tree",
     "total": 4.0,
-    "columns": {"sex": {"groups": [0, 1, 2], "shares": [1.0, 1.0, 1.0], "probabilities": [0.5, 0.25, 0.25]}},
+    "columns": [{"name": "sex", "groups": [0, 1, 2], "shares": [1.0] * 3, "probabilities": [0.5, 0.25, 0.25]}],
     "edges": [],
 }
 STATE = {

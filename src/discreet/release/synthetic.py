@@ -69,7 +69,7 @@ class SyntheticTable(Result):
     @property
     def rows(self) -> int:
         """The estimated number of rows, from noisy marginals."""
-        return max(0, round(self.state["total"]))
+        return max(0, round(float(self.state["total"])))
 
     @short_traceback
     def to_arrow(self, rows: int | None = None) -> pa.Table:

@@ -14,9 +14,9 @@ COLUMNS = (
 )
 
 
-def tree_column(*probabilities):
+def tree_column(name, *probabilities):
     groups = list(range(len(probabilities)))
-    return {"groups": groups, "shares": [1.0] * len(groups), "probabilities": list(probabilities)}
+    return {"name": name, "groups": groups, "shares": [1.0] * len(groups), "probabilities": list(probabilities)}
 
 
 PAIR = np.array([[0.3, 0.1, 0.0, 0.0], [0.0, 0.2, 0.2, 0.0], [0.0, 0.0, 0.0, 0.2]])
@@ -27,7 +27,7 @@ STATE = {
     "model": {
         "kind": "tree",
         "total": 100.0,
-        "columns": {"b": tree_column(*PAIR.sum(1)), "a": tree_column(*PAIR.sum(0))},
+        "columns": [tree_column("b", *PAIR.sum(1)), tree_column("a", *PAIR.sum(0))],
         "edges": [{"columns": ["b", "a"], "probabilities": PAIR.ravel().tolist()}],
     },
     "draw": 3,

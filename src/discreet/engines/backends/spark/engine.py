@@ -257,14 +257,6 @@ def _unreadable(because: str = "its application has ended, or its schema cannot 
     )
 
 
-def _has_ended(session: Any) -> bool:
-    if spark_jobs.is_remote(session):
-        return bool(getattr(session, "is_stopped", False))
-    with suppress(Exception):  # Python's half of an application that was stopped here is gone
-        return bool(session.sparkContext._jsc.sc().isStopped())  # noqa: SLF001 - Python has no name for it
-    return True
-
-
 def _storage_type(field: Any) -> StorageType:
     return _STORED.get(field.dataType.typeName(), StorageType.OTHER)
 
@@ -293,7 +285,7 @@ class Spark(SQLEngine):
 
     def prepare(self, question: Pushdown) -> PreparedQuery:
         """Bind a query without reading a row; an ended application is refused before a charge."""
-        if _has_ended(self._session):
+        if spark_jobs.has_ended(self._session):
             raise _unreadable("its application has ended")
         return super().prepare(question)
 

@@ -4,7 +4,7 @@ import logging
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 _JOB_GROUP = "spark.jobGroup.id"
@@ -14,6 +14,15 @@ _QUOTING_CELLS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 def is_remote(session: Any) -> bool:
     """Whether a session is one of Spark Connect."""
     return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def has_ended(session: Any) -> bool:
+    """Whether the application of a session was stopped."""
+    if is_remote(session):
+        return bool(getattr(session, "is_stopped", False))
+    with suppress(Exception):  # Python's half of an application that was stopped here is gone
+        return bool(session.sparkContext._jsc.sc().isStopped())  # noqa: SLF001 - Python has no name for it
+    return True
 
 
 def mark_jobs(session: Any, mark: str) -> AbstractContextManager[None]:
