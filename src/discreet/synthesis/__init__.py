@@ -8,15 +8,18 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from discreet.synthesis.graphical.synthesizer import GraphicalSynthesizer
     from discreet.synthesis.tree.independent import IndependentSynthesizer
     from discreet.synthesis.tree.synthesizer import TreeSynthesizer
 
 _HOMES = {
+    "GraphicalSynthesizer": "graphical.synthesizer",
     "IndependentSynthesizer": "tree.independent",
     "TreeSynthesizer": "tree.synthesizer",
 }
 
 __all__ = [
+    "GraphicalSynthesizer",
     "IndependentSynthesizer",
     "TreeSynthesizer",
 ]
