@@ -65,7 +65,7 @@ class GraphicalSynthesizer:
 
     Args:
         max_cells: The cells that the tables of the model may have at the end; 8 bytes each. Default 300,000.
-        rounds: The rounds that are planned for. Default: twice the number of columns, less 2.
+        rounds: The rounds that are planned for. Default: three times the number of columns, less 3.
         workload: The marginals that matter, as lists of columns, or a dictionary of them with whole weights up to
             1,000. Their parts are candidates, too. Default: all pairs of columns.
 
@@ -91,7 +91,7 @@ class GraphicalSynthesizer:
                 raise ParameterError(
                     f"{name}={number!r}",
                     because=f"it is a whole number from 1 to {most:,}",
-                    instead="dp.synthesis.GraphicalSynthesizer(max_cells=300_000, rounds=28)",
+                    instead="dp.synthesis.GraphicalSynthesizer(max_cells=300_000, rounds=42)",
                 )
         if self.workload is not None:
             _weights_of(self.workload)
@@ -120,7 +120,7 @@ class GraphicalSynthesizer:
                 because=f"it needs a column, and holds at most {MOST_ALL_CELLS:,} cells in memory",
                 instead='columns=["age", "sex"], or fewer bins in the catalog: bins: {linear: 16}',
             )
-        rounds = self.rounds or max(2 * len(singles) - 2, 1)
+        rounds = self.rounds or max(3 * len(singles) - 3, 1)
         plan = RoundsPlan(rounds, self.max_cells, weights)
         return GraphicalSynthesis(facts.columns, (*singles, *weights), facts.rho, plan)
 
