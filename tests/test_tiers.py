@@ -60,6 +60,13 @@ def test_all_of_spark_is_one_unit_a_slow_test_is_one_and_other_tests_of_a_file_s
     assert tiers.unit_of("tests/test_tiers.py::test_b[1]") == "tests/test_tiers.py"
 
 
+def test_files_with_many_tests_come_first(suite):
+    suite.makepyfile(test_a="def test_one(): pass", test_z="def test_1(): pass\ndef test_2(): pass")
+    result = suite.runpytest("--tier", "fast", "-v", "test_a.py", "test_z.py")
+    ran = [line.partition("::")[0] for line in result.outlines if "PASSED" in line]
+    assert ran == ["test_z.py", "test_z.py", "test_a.py"]
+
+
 def test_slow_tests_are_there():
     """A renamed test would be in the fast tier again, whatever it takes."""
     root = Path(tiers.__file__).parent.parent

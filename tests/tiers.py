@@ -10,13 +10,14 @@ its limit fails. Plain `pytest` selects everything and has no limit.
 on workers that share two cores. Lemmas and contracts of engines are not listed, whatever they take.
 
 Left to the nightly tier are cases that prove on another engine what others prove there too. A case on Spark takes 3
-seconds of two cores, ten times what it takes elsewhere, so one in six cases of a contract runs there. Lemmas hold on
-DuckDB in all cases. Each of them runs also on PostgreSQL or SQLite, and a quarter on Spark, half of it for each
-relation. Also nightly are slow tests of nothing but speed, three quarters of the draws of the quick audit where the
-rest catches half of the noise, and most of the pairs of raw neighbours.
+seconds of two cores, ten times what it takes elsewhere, so one in six cases of a contract runs there, and every second
+one of random tables and of stored values. Lemmas hold on DuckDB in all cases. Each of them runs also on PostgreSQL or
+SQLite, and a quarter on Spark, half of it for each relation. Also nightly are slow tests of nothing but speed, three
+quarters of the draws of the quick audit where the rest catches half of the noise, and most pairs of raw neighbours.
 
 Workers take tests in units: all of Spark on one worker, so that one JVM starts and warms up, then each slow test and
-each case of a lemma or contract by itself, then the other tests of a file together, for the fixtures that they share.
+each case of a lemma or contract by itself, then the other tests of a file together, for the fixtures that they share;
+files with many tests first, so that no worker ends long after the others.
 """
 
 import time
@@ -38,7 +39,9 @@ SHOWN = 12
 SLOW_TESTS = Path(__file__).parent / "slow_tests.txt"
 SLOW_SECONDS = 3.0
 SHARES = {
+    ("tests/anonymity/", "spark"): (2, {0}),
     ("tests/contracts/", "spark"): (6, {0}),
+    ("tests/engines/test_same_value", "spark"): (2, {0}),
     ("tests/guarantees/", "spark"): (8, {0, 5}),
     ("tests/guarantees/", "sqlite"): (4, {0, 3}),
     ("tests/guarantees/", "postgres"): (4, {1, 2}),
@@ -46,7 +49,8 @@ SHARES = {
 """Of so many cases of one test on an engine, those of the full tier. A lemma has two relations for each bound."""
 OPENS_SPARK = ("tests/guarantees/test_engines_agree.py", "tests/guarantees/test_joins_agree.py")
 NAMES_SPARK = "tests/query/"  # statements in the SQL of Spark, which nothing runs
-UNITS_OF_ONE_TEST = ("tests/guarantees/test_lemma", "tests/contracts/")
+LEMMAS, EVERYWHERE = "tests/guarantees/test_lemma", "on_every_engine"
+UNITS_OF_ONE_TEST = (LEMMAS, "tests/contracts/")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -94,11 +98,15 @@ def _thin_out(items: list[pytest.Item]) -> None:
     for item in items:
         function = function_of(item.nodeid)
         for (folder, engine), (every, share) in SHARES.items():
-            is_many = folder == "tests/contracts/" or function.endswith("on_every_engine")
-            if function.startswith(folder) and is_many and engine in _engines(item):
+            if function.startswith(folder) and _is_many(function) and engine in _engines(item):
                 if cases[function, engine] % every not in share:
                     item.add_marker("nightly")
                 cases[function, engine] += 1
+
+
+def _is_many(function: str) -> bool:
+    """Whether the cases of a test prove one thing: all but those of guarantees that are no lemmas."""
+    return not function.startswith("tests/guarantees/") or function.startswith(LEMMAS) or function.endswith(EVERYWHERE)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -107,7 +115,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if tier is not None:
         _thin_out(items)
         _select(config, items, tier)
-        items.sort(key=lambda item: _urgency(item.nodeid))
+        sizes = Counter(unit_of(item.nodeid) for item in items)
+        items.sort(key=lambda item: (_urgency(item.nodeid), -sizes[unit_of(item.nodeid)]))
 
 
 def unit_of(nodeid: str) -> str:
