@@ -171,5 +171,5 @@ def test_two_thousand_fresh_releases_cover_as_often_as_their_noise_says(query, s
 @pytest.mark.full
 @pytest.mark.statistical(false_alarm=3e-6)
 def test_fresh_gaussian_releases_cover_as_often_as_their_noise_says(samples):
-    """2,000 draws of each: 500 fresh releases of 4 keys. False alarms: 3 bands of 1e-6."""
-    check(people(2_000), everything(4), GAUSSIAN, samples(500))
+    """2,000 draws of each: 125 fresh releases of 16 keys. False alarms: 3 bands of 1e-6."""
+    check(people(2_000), everything(16), GAUSSIAN, samples(125))
