@@ -47,7 +47,13 @@ SHARES = {
     ("tests/guarantees/", "postgres"): (4, {1, 2}),
 }
 """Of so many cases of one test on an engine, those of the full tier. A lemma has two relations for each bound."""
-OPENS_SPARK = ("tests/guarantees/test_engines_agree.py", "tests/guarantees/test_joins_agree.py")
+OPENS_SPARK = (
+    "tests/engines/test_marginal_tables.py::test_rows_of_a_unit_are_the_same_on_every_engine",
+    "tests/guarantees/test_engines_agree.py",
+    "tests/guarantees/test_joins_agree.py",
+    "tests/guarantees/test_unknown_keys.py::test_keys_are_equal_on_every_engine_and_of_their_declared_types",
+)
+"""Tests that ask Spark among others and do not say so by their name: elsewhere they would start a JVM of their own."""
 NAMES_SPARK = "tests/query/"  # statements in the SQL of Spark, which nothing runs
 LEMMAS, EVERYWHERE = "tests/guarantees/test_lemma", "on_every_engine"
 UNITS_OF_ONE_TEST = (LEMMAS, "tests/contracts/")
@@ -84,7 +90,8 @@ def function_of(nodeid: str) -> str:
 
 def needs_server(item: pytest.Item) -> bool:
     """Whether a test starts PostgreSQL or Spark, by a fixture or by the engine that it is given."""
-    return bool(SERVERS & _engines(item) or SERVER_FIXTURES & set(getattr(item, "fixturenames", ())))
+    fixtures = SERVER_FIXTURES & set(getattr(item, "fixturenames", ()))
+    return bool(SERVERS & _engines(item) or fixtures) or item.nodeid.startswith(OPENS_SPARK)
 
 
 def _engines(item: pytest.Item) -> set[str]:
