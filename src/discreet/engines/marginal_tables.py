@@ -85,10 +85,18 @@ class MarginalTables(ABC):
         rows = needed.enter_context(self._tables(prepared.rows, connected))
         source = rows.rows_name or f"({rows.rows_sql}) AS rows"
         names = {column: name for column, (name, _) in prepared.keys.items()}
-        codes = self._relation_name("codes", secrets.token_hex(16))
+        codes = self._codes_name(secrets.token_hex(16))
         needed.callback(self._drop, connected, codes)
-        self._create_rows(connected, codes, marginals.codes_sql(prepared.batch, source, names, self.dialect))
+        self._store_codes(connected, codes, marginals.codes_sql(prepared.batch, source, names, self.dialect))
         return codes
+
+    def _codes_name(self, token: str) -> str:
+        """The name of a table of codes."""
+        return self._relation_name("codes", token)
+
+    def _store_codes(self, connected: Any, name: str, sql: str) -> None:
+        """Store codes while their counts run."""
+        self._create_rows(connected, name, sql)
 
     def _cells(self, connected: Any, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """The non-empty cells of marginals, a bounded number at a time."""

@@ -95,6 +95,7 @@ DIALECT = Dialect(
     quotient="({0} / {1})",
     ranks_by_hash=True,
     one_of="TRY_CAST({0} AS ENUM ({1}))",
+    tiny="UTINYINT",
     number_of="enum_code(TRY_CAST({0} AS ENUM ({1})))",
     search=_search,
     few_edges=100,
@@ -219,6 +220,13 @@ class DuckDB(DirectParquet):
         self._run_query(connected, lambda: connected.execute(f"CREATE OR REPLACE TABLE {name} AS {sql}"))
         with suppress(duckdb.TransactionException):
             connected.execute(f"CHECKPOINT {PREPARED}")
+
+    def _codes_name(self, token: str) -> str:
+        return f"codes_{token}"
+
+    def _store_codes(self, connected: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
+        """A temporary table, which is not compressed: counting from it once is quicker than compressing it."""
+        self._run_query(connected, lambda: connected.execute(f"CREATE TEMPORARY TABLE {name} AS {sql}"))
 
     def _create_keys(self, connected: duckdb.DuckDBPyConnection, name: str, keys: pa.Table) -> None:
         connected.register("given_keys", keys)

@@ -65,10 +65,10 @@ class Dialect:
     units sooner from one row for each unit and group; one that `ranks_by_hash` sorts by one fixed-width number so much
     sooner that ranking the few units with ties again pays. One that `narrows_rows` ranks the rows of a single answer
     sooner when they hold only what that answer reads. `one_of` is a text {0} as one of the texts {1} or missing, in few
-    bytes, `number_of` the number of that text in the list. `part` is one of {1} equal parts by a hash, `part_of_text`
-    by an md5 in hexadecimal digits; `together` brings the rows of one part together. `search` says how many of the
-    constants of a type, spelled and in order, are at most a value, which stands in it once; where a value is a column,
-    a tree of comparisons with `few_edges` is quicker.
+    bytes, `number_of` the number of that text in the list. `tiny` is the narrowest integer that holds 0 to 255. `part`
+    is one of {1} equal parts by a hash, `part_of_text` by an md5 in hexadecimal digits; `together` brings the rows of
+    one part together. `search` says how many of the constants of a type, spelled and in order, are at most a value,
+    which stands in it once; where a value is a column, a tree of comparisons with `few_edges` is quicker.
     """
 
     name: str
@@ -89,6 +89,7 @@ class Dialect:
     unordered: str = ""
     one_of: str = ""
     number_of: str = ""
+    tiny: str = "SMALLINT"
     part: str = "({0} % {1})"
     part_of_text: str = ""
     together: str = "ORDER BY {0}"

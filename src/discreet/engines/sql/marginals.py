@@ -24,7 +24,7 @@ VALUE = "discreet_cell"
 FEW_VALUES = 64
 """Values that a CASE distinguishes; more are found by a join, unless an engine numbers them itself."""
 MOST_COLUMNS = 1_000
-_SMALL = 1 << 15
+_TINY, _SMALL = 1 << 8, 1 << 15
 _BINNED = (ColumnType.INTEGER, ColumnType.REAL, ColumnType.DATE, ColumnType.TIMESTAMP)
 SCHEMA = pa.schema([("marginal", pa.int32()), ("cell", pa.int64()), ("number", pa.int64())])
 """What comes back of marginals: the number of each, a cell of it, and how many rows are in that cell."""
@@ -79,7 +79,7 @@ def codes_sql(batch: MarginalBatch, rows: str, keys: Mapping[str, str], dialect:
         if each.column.name in keys:
             columns.append(f"{expressions.term(each.term, dialect)} AS {VALUE}{place}")
         else:
-            columns.append(f"{_narrow(_code(each, dialect), each)} AS {CODE}{place}")
+            columns.append(f"{_narrow(_code(each, dialect), each, dialect)} AS {CODE}{place}")
     predicate = batch.pushdown.predicate
     where = "" if predicate is None else f" WHERE {expressions.term(predicate, dialect)}"
     coded = f"SELECT {', '.join(columns)} FROM {rows}{where}"
@@ -90,7 +90,7 @@ def codes_sql(batch: MarginalBatch, rows: str, keys: Mapping[str, str], dialect:
         if each.column.name not in keys:
             named.append(f"cells.{CODE}{place}")
             continue
-        named.append(f"{_narrow(f'values{place}.discreet_key', each)} AS {CODE}{place}")
+        named.append(f"{_narrow(f'values{place}.discreet_key', each, dialect)} AS {CODE}{place}")
         found = f"values{place}.k0 = cells.{VALUE}{place}"
         joins.append(f"LEFT JOIN {keys[each.column.name]} AS values{place} ON {found}")
     return f"SELECT {', '.join(named)} FROM ({coded}) AS cells {' '.join(joins)}"
@@ -114,9 +114,10 @@ def _count(batch: MarginalBatch, number: int, codes: str, dialect: Dialect) -> s
     return f"{counted} FROM ({groups}) AS counted"
 
 
-def _narrow(code: str, each: SlotTerm) -> str:
+def _narrow(code: str, each: SlotTerm, dialect: Dialect) -> str:
     """A slot in few bytes; a missing one is the last."""
-    kind = "SMALLINT" if each.column.size <= _SMALL else "INTEGER"
+    size = each.column.size
+    kind = dialect.tiny if size <= _TINY else "SMALLINT" if size <= _SMALL else "INTEGER"
     return f"CAST(coalesce({code}, {each.column.missing}) AS {kind})"
 
 
