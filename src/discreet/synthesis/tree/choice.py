@@ -14,8 +14,8 @@ from discreet.synthesis.core.domain import Columns, Domain
 from discreet.synthesis.core.measurement import Floats, Integers
 from discreet.synthesis.core.private_counts import LARGEST_COUNT, Candidate, PrivateCounts
 
-NOISE_SHARE = 0.25
-"""The part of the expected noise of a table that counts against it; fitting removes most of the noise."""
+NOISE_SHARE = 0.5
+"""The part of the expected noise of a table that counts against it; fitting removes the rest."""
 
 
 class EdgeChoice(NamedTuple):
@@ -99,8 +99,9 @@ def whole_numbers(values: Floats) -> Integers:
 def _candidate(pair: Columns, choice: EdgeChoice) -> Candidate:
     one, other = (choice.estimates[name] for name in pair)
     product = np.outer(one, other) / max(choice.total, 1.0)
-    noise = NOISE_SHARE * np.sqrt(2 / np.pi) * choice.sigma * product.size
-    return Candidate(pair, whole_numbers(product), penalty=int(min(noise, float(LARGEST_COUNT) ** 2)))
+    # A fitted table has no negative cell, so noise moves a cell of few rows by little more than those.
+    noise = NOISE_SHARE * np.minimum(np.sqrt(2 / np.pi) * choice.sigma, product).sum()
+    return Candidate(pair, whole_numbers(product), penalty=int(noise))
 
 
 def _nothing(like: Candidate) -> Candidate:

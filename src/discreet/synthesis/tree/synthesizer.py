@@ -3,7 +3,7 @@
 Definition
     With a cost rho and at least two columns: 2/5 of rho measures all one-way marginals. Slots whose noisy count is
     below 3 sigma are merged. 1/20 of rho chooses pairs of columns, one at a time, among those that close no
-    cycle: the score is the L1 distance of the pair to the product of its one-way estimates, less a quarter of the
+    cycle: the score is the L1 distance of the pair to the product of its one-way estimates, less half of the
     expected noise; to stop scores 0. What is left measures the chosen pairs, and columns without a pair once
     more. With one column, all of rho measures it; with two, nothing is chosen.
 
