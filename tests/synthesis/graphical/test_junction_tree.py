@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.synthesis.core.domain import Domain
-from discreet.synthesis.graphical.junction_tree import junction_tree, maximal_cliques, tree_cells
+from discreet.synthesis.graphical.junction_tree import bridged_cells, junction_tree, maximal_cliques, tree_cells
 
 DOMAIN = Domain(dict(zip("abcdefg", (2, 3, 4, 2, 5, 3, 2), strict=True)))
 
@@ -52,3 +52,22 @@ def test_columns_that_nothing_joins_hang_on_the_tree_without_a_shared_column():
     assert set(tree.separators) == {()}
     assert len(tree.neighbours[0]) == 5
     assert tree.place(("a", "c")) is None
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_a_bridge_has_about_as_many_cells_as_a_new_tree(number):
+    marginals = random_marginals(number)
+    tree = junction_tree(DOMAIN, marginals)
+    for pair in combinations(DOMAIN.names, 2):
+        if tree.place(pair) is None:
+            new = tree_cells(DOMAIN, [*tree.cliques, pair])
+            assert new / 2 <= bridged_cells(tree, pair) <= 2 * new
+
+
+def test_a_bridge_over_a_chain_makes_triangles():
+    tree = junction_tree(DOMAIN, [("a", "b"), ("b", "c"), ("c", "d")])
+    alone = sum(DOMAIN.cells((name,)) for name in "efg")
+    assert tree.cells == 6 + 12 + 8 + alone
+    assert bridged_cells(tree, ("a", "c")) == 6 + 24 + 8 + alone
+    assert bridged_cells(tree, ("a", "d")) == min(6 + 24 + 16, 12 + 24 + 8) + alone
+    assert bridged_cells(tree, ("a", "e")) == tree.cells + 10

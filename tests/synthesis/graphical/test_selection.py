@@ -69,6 +69,13 @@ def test_the_junction_tree_keeps_within_the_cells():
     assert result.model.beliefs.tree.cells <= cells
 
 
+def test_tables_of_many_columns_are_held_within_the_cells_by_bridges(monkeypatch):
+    monkeypatch.setattr("discreet.synthesis.graphical.selection.MOST_COLUMNS_EXACT", 3)
+    result = adaptive_rounds(counts(), plan(12, 45))
+    assert result.rounds
+    assert result.model.beliefs.tree.cells <= 45
+
+
 def test_where_nothing_fits_the_cells_all_is_spent_on_columns():
     private = counts()
     result = adaptive_rounds(private, plan(3, 2))

@@ -12,7 +12,7 @@ from discreet.plan.slots import SlotColumn
 from discreet.plan.synthesis import Contribution, SynthesisFacts, private_counts, synthesizer_tag
 from discreet.synthesis.graphical.bounds import bounds_from_json
 from discreet.synthesis.graphical.model import model_from_json
-from discreet.synthesis.graphical.synthesizer import GraphicalSynthesizer
+from discreet.synthesis.graphical.synthesizer import GraphicalSynthesizer, default_rounds
 
 COLUMNS = (
     SlotColumn("age", ColumnType.INTEGER, edges=(0, 30, 60, 90)),
@@ -170,3 +170,7 @@ def test_unknown_columns_and_too_many_cells_are_refused_before_data():
         GraphicalSynthesizer().synthesis(facts(columns=wide))
     with pytest.raises(ParameterError, match="0 columns"):
         GraphicalSynthesizer().synthesis(facts(columns=()))
+
+
+def test_rounds_are_three_for_each_edge_of_a_tree_and_no_more_than_40_beyond_one():
+    assert [default_rounds(columns) for columns in (1, 2, 15, 21, 100)] == [1, 3, 42, 60, 139]

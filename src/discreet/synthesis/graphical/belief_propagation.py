@@ -3,6 +3,7 @@
 Messages go from the leaves to the root in log space, one exponential for each cell. Marginals go back in linear space.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from discreet.synthesis.core.measurement import Floats
 from discreet.synthesis.graphical.factors import axes_outside, expand, project
 from discreet.synthesis.graphical.junction_tree import JunctionTree
 
+SMALL_PRODUCT = 50_000
 MOST_CELLS = 1 << 24
 """Cells that a marginal, and each step on the way to it, may have."""
 
@@ -187,5 +189,6 @@ def _einsum(parts: Sequence[tuple[Floats, Columns]], wanted: Columns) -> Floats:
     arguments: list[Any] = []
     for values, names in parts:
         arguments += [values, [numbers.setdefault(name, len(numbers)) for name in names]]
-    optimize = "greedy" if len(parts) > 1 else False
+    sizes = {name: size for values, names in parts for name, size in zip(names, values.shape, strict=True)}
+    optimize = "greedy" if math.prod(sizes.values()) > SMALL_PRODUCT else False  # planning takes 100 microseconds
     return np.asarray(np.einsum(*arguments, [numbers[name] for name in wanted], optimize=optimize))

@@ -47,7 +47,7 @@ class JunctionTree:
                 found[parent].append(place)
         return tuple(tuple(each) for each in found)
 
-    @property
+    @cached_property
     def cells(self) -> int:
         """The cells of all cliques."""
         return sum(self.domain.cells(clique) for clique in self.cliques)
@@ -75,6 +75,16 @@ def junction_tree(domain: Domain, marginals: Iterable[Columns]) -> JunctionTree:
 def tree_cells(domain: Domain, marginals: Iterable[Columns]) -> int:
     """The cells of the junction tree of some marginals."""
     return sum(domain.cells(clique) for clique in maximal_cliques(domain, marginals))
+
+
+def bridged_cells(tree: JunctionTree, pair: Columns) -> int:
+    """The cells of a junction tree that also holds a pair of columns, by a bridge along the tree.
+
+    The bridge takes one of the columns along with the shared columns of each clique on the way. It is found much faster
+    than a new tree, which has about as many cells.
+    """
+    one, other = pair
+    return tree.cells + min(_bridge(tree, one, other), _bridge(tree, other, one))
 
 
 def maximal_cliques(domain: Domain, marginals: Iterable[Columns]) -> list[Columns]:
@@ -122,6 +132,31 @@ def _spanning_tree(domain: Domain, cliques: list[Columns]) -> list[int]:
             if len(_shared(cliques[other], cliques[place])) > len(_shared(cliques[other], cliques[joined])):
                 best[other] = place
     return parents
+
+
+def _bridge(tree: JunctionTree, one: str, other: str) -> int:
+    """The cells that a bridge from one column to another adds; two columns that nothing joins need a clique alone."""
+    origins = {place: -1 for place, clique in enumerate(tree.cliques) if one in clique}
+    queue = list(origins)
+    for place in queue:
+        if other in tree.cliques[place]:
+            return _path_cells(tree, origins, place, one, other)
+        for near in tree.neighbours[place]:
+            if near not in origins and tree.separators[near if tree.parents[near] == place else place]:
+                origins[near] = place
+                queue.append(near)
+    return tree.domain.cells((one, other))
+
+
+def _path_cells(tree: JunctionTree, origins: dict[int, int], end: int, one: str, other: str) -> int:
+    added, place, ahead = 0, end, {other}
+    while origins[place] >= 0:
+        before = origins[place]
+        shared = set(tree.separators[place if tree.parents[place] == before else before])
+        step, clique = shared | ahead | {one}, tree.cliques[place]
+        added += tree.domain.cells(step) - (tree.domain.cells(clique) if set(clique) <= step else 0)
+        place, ahead = before, shared
+    return added
 
 
 def _from_the_root(parents: list[int]) -> list[int]:

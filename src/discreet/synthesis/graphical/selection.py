@@ -24,7 +24,7 @@ from discreet.synthesis.core.model import project
 from discreet.synthesis.core.private_counts import Candidate, PrivateCounts
 from discreet.synthesis.graphical.bounds import BoundTerms, MarginalBounds, merged_terms, round_terms, sum_terms
 from discreet.synthesis.graphical.estimation import Fit, Target, combine_targets, fit
-from discreet.synthesis.graphical.junction_tree import tree_cells
+from discreet.synthesis.graphical.junction_tree import bridged_cells, tree_cells
 from discreet.synthesis.graphical.model import GraphicalModel, SlotGroups
 
 ONE_WAY_SHARE = Fraction(1, 5)
@@ -36,7 +36,9 @@ ANNEALING = Fraction(3, 4)
 """What is left of the planned rounds after a round whose measurement moved the model by less than its noise."""
 FIRST_CELLS = Fraction(1, 10)
 """Share of the cell cap that the first round may use; the share grows with the spent cost."""
-COST_GRID = 1 << 40
+MOST_COLUMNS_EXACT = 20
+"""Columns up to which the junction tree of each candidate is computed; with more, its cells come from a bridge."""
+COST_GRID = 1 << 96
 MEAN_ABSOLUTE = math.sqrt(2 / math.pi)
 """Mean absolute value of a standard Gaussian."""
 
@@ -214,11 +216,14 @@ def _allowed(plan: RoundsPlan, state: _State, spent: Fraction) -> list[Columns]:
     """The candidates whose junction tree keeps within the cells of this round; those in a clique always do."""
     most = plan.max_cells * (FIRST_CELLS + (1 - FIRST_CELLS) * spent)
     tree, known = state.fit.beliefs.tree, list(state.targets)
-    return [
-        columns
-        for columns in plan.weights
-        if tree.place(columns) is not None or tree_cells(state.domain, [*known, columns]) <= most
-    ]
+    is_wide = len(state.domain.slots) > MOST_COLUMNS_EXACT
+
+    def cells(columns: Columns) -> int:
+        if is_wide and len(columns) == 2:
+            return bridged_cells(tree, columns)
+        return tree_cells(state.domain, [*known, columns])
+
+    return [columns for columns in plan.weights if tree.place(columns) is not None or cells(columns) <= most]
 
 
 def _candidate(columns: Columns, estimate: Floats, weight: int, sigma: float) -> Candidate:

@@ -16,7 +16,8 @@ Exactness
     answers alone.
 
 Not covered
-    How near the table is to the data, beyond the bounds of bounds.py. The time and memory of a synthesis.
+    How near the table is to the data, beyond the bounds of bounds.py. The time of a synthesis. With more than 20
+    columns, the cells of a candidate are computed fast and not by its own junction tree, so the cap is approximate.
 
 References
     McKenna, Mullins, Sheldon and Miklau, AIM: An Adaptive and Iterative Mechanism for Differentially Private Synthetic
@@ -65,7 +66,8 @@ class GraphicalSynthesizer:
 
     Args:
         max_cells: The cells that the tables of the model may have at the end; 8 bytes each. Default 300,000.
-        rounds: The rounds that are planned for. Default: three times the number of columns, less 3.
+        rounds: The rounds that are planned for. Default: three times the number of columns, less 3;
+            from 21 columns on, their number and 39.
         workload: The marginals that matter, as lists of columns, or a dictionary of them with whole weights up to
             1,000. Their parts are candidates, too. Default: all pairs of columns.
 
@@ -120,7 +122,7 @@ class GraphicalSynthesizer:
                 because=f"it needs a column, and holds at most {MOST_ALL_CELLS:,} cells in memory",
                 instead='columns=["age", "sex"], or fewer bins in the catalog: bins: {linear: 16}',
             )
-        rounds = self.rounds or max(3 * len(singles) - 3, 1)
+        rounds = self.rounds or default_rounds(len(singles))
         plan = RoundsPlan(rounds, self.max_cells, weights)
         return GraphicalSynthesis(facts.columns, (*singles, *weights), facts.rho, plan)
 
@@ -199,6 +201,11 @@ class GraphicalSynthesis:
             "bounds": result.bounds.to_json(),
             "draw": int(counts.public_generator().integers(1 << 62)),
         }
+
+
+def default_rounds(columns: int) -> int:
+    """The rounds of a tree, and as many again twice, up to 40 more."""
+    return max(columns - 1 + min(2 * (columns - 1), 40), 1)
 
 
 def _plain(measurement: Measurement, groups: Mapping[str, SlotGroups]) -> dict[str, Any]:
