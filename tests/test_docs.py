@@ -58,6 +58,7 @@ GUIDES = [
         "smooth-sensitivity.md",
         "sql.md",
         "sparse-vector.md",
+        "synthesis.md",
     )
 ]
 RUN = [*SESSIONS, *LEDGER, *GUIDES, DOCS / "reference" / "mechanisms-and-accounting.md"]
