@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from discreet.synthesis.graphical.synthesizer import GraphicalSynthesizer
+    from discreet.synthesis.rows.constraints import Exclusion, Implication
     from discreet.synthesis.tree.independent import IndependentSynthesizer
     from discreet.synthesis.tree.synthesizer import TreeSynthesizer
 
 _HOMES = {
+    "Exclusion": "rows.constraints",
     "GraphicalSynthesizer": "graphical.synthesizer",
+    "Implication": "rows.constraints",
     "IndependentSynthesizer": "tree.independent",
     "TreeSynthesizer": "tree.synthesizer",
 }
 
 __all__ = [
+    "Exclusion",
     "GraphicalSynthesizer",
+    "Implication",
     "IndependentSynthesizer",
     "TreeSynthesizer",
 ]

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import discreet as dp
 from discreet.catalog.catalog import ColumnType
 from discreet.errors import NameNotFoundError, ParameterError
 from discreet.plan.slots import SlotColumn
@@ -61,7 +62,7 @@ def test_slots_without_an_allowed_partner_are_not_allowed():
 def test_a_range_that_cuts_a_bin_is_refused_with_a_range_that_works(ends):
     with pytest.raises(ParameterError, match="edges of bins") as error:
         allowed(Exclusion({"age": ends}))
-    assert allowed(eval(error.value.instead))  # noqa: S307 - our own advice
+    assert allowed(eval(error.value.instead, {"dp": dp}))  # noqa: S307 - our own advice
 
 
 def test_what_slots_cannot_express_is_refused():
@@ -73,6 +74,8 @@ def test_what_slots_cannot_express_is_refused():
         allowed(Exclusion({"age": (0, 17), "sex": "Male", "city": "Rome"}))
     with pytest.raises(ParameterError, match="to itself"):
         allowed(Implication("city", "city", {"Rome": "Pisa"}))
+    with pytest.raises(ParameterError, match="another class"):
+        allowed({"age": 17})
     with pytest.raises(NameNotFoundError, match="'sexx'"):
         allowed(Exclusion({"sexx": "Male"}))
 

@@ -39,8 +39,9 @@ class Exclusion:
             where all conditions hold never occur.
 
     Example:
-        >>> from discreet.synthesis.rows.constraints import Exclusion
-        >>> never = [Exclusion({"age": (None, 17)}), Exclusion({"relationship": "Husband", "sex": "Female"})]
+        >>> import discreet as dp
+        >>> young = dp.synthesis.Exclusion({"age": (None, 17)})
+        >>> wives = dp.synthesis.Exclusion({"relationship": "Husband", "sex": "Female"})
     """
 
     conditions: Mapping[str, Any]
@@ -62,7 +63,7 @@ class Exclusion:
             raise ParameterError(
                 f"an exclusion over {len(self.conditions)} columns",
                 because="a tree holds constraints of one column, and of two",
-                instead='Exclusion({"relationship": "Husband", "sex": "Female"})',
+                instead='dp.synthesis.Exclusion({"relationship": "Husband", "sex": "Female"})',
             )
         names = _in_order(self.conditions, columns)
         one, *others = (_matches(columns[name], self.conditions[name]) for name in names)
@@ -85,8 +86,8 @@ class Implication:
             are not listed allow everything.
 
     Example:
-        >>> from discreet.synthesis.rows.constraints import Implication
-        >>> placed = Implication("city", "state", {"Rome": "Lazio", "Milan": "Lombardy"})
+        >>> import discreet as dp
+        >>> places = dp.synthesis.Implication("city", "state", {"Rome": "Lazio", "Milan": "Lombardy"})
     """
 
     column: str
@@ -111,7 +112,7 @@ class Implication:
             raise ParameterError(
                 f"an implication from {self.column!r} to itself",
                 because="it is about two columns",
-                instead='Implication("city", "state", {"Rome": "Lazio"})',
+                instead='dp.synthesis.Implication("city", "state", {"Rome": "Lazio"})',
             )
         allowed = np.ones((columns[self.column].size, columns[self.other].size), dtype=np.bool_)
         for value, implied in self.values.items():
@@ -142,6 +143,12 @@ def slot_rules(constraints: Sequence[Constraint], columns: Sequence[SlotColumn])
         NameNotFoundError: If the table does not have a column.
     """
     known = {column.name: column for column in columns}
+    if not all(type(each) in (Exclusion, Implication) for each in constraints):
+        raise ParameterError(
+            "constraints of another class",
+            because="constraints are exclusions and implications of dp.synthesis",
+            instead='constraints=[dp.synthesis.Exclusion({"age": (None, 17)})]',
+        )
     found: dict[Columns, Allowed] = {}
     for each in constraints:
         names, allowed = each.rule(known)
@@ -207,7 +214,7 @@ def _matches(column: SlotColumn, condition: Any) -> Allowed:
             raise ParameterError(
                 f"a constraint on {column.name!r} with the value {value!r}",
                 because="a column in bins has ranges" if column.edges else "the catalog does not declare that value",
-                instead=f'Exclusion({{"{column.name}": {example}}})',
+                instead=f'dp.synthesis.Exclusion({{"{column.name}": {example}}})',
             )
         found[column.missing if value is None else column.values.index(value)] = True
     return found
@@ -230,7 +237,7 @@ def _in_range(column: SlotColumn, condition: tuple[Any, ...]) -> Allowed:
         raise ParameterError(
             f"a constraint on {column.name!r} for the range {condition!r}",
             because="a range (from, below) starts and ends at edges of bins",
-            instead=f'Exclusion({{"{column.name}": ({edges[place]!r}, {edges[place + 1]!r})}})',
+            instead=f'dp.synthesis.Exclusion({{"{column.name}": ({edges[place]!r}, {edges[place + 1]!r})}})',
         )
     return np.append(inside, False)
 

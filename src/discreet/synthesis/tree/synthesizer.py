@@ -65,9 +65,8 @@ class TreeSynthesizer:
 
     Example:
         >>> import discreet as dp
-        >>> from discreet.synthesis.tree.synthesizer import TreeSynthesizer
-        >>> TreeSynthesizer()
-        TreeSynthesizer(constraints=())
+        >>> synthesizer = dp.synthesis.TreeSynthesizer(constraints=[dp.synthesis.Exclusion({"age": (None, 17)})])
+        >>> query = dp.table("people").synthesize(synthesizer)
     """
 
     constraints: Sequence[Constraint] = ()
