@@ -12,6 +12,7 @@ from discreet.catalog.catalog import Catalog
 from discreet.errors import BudgetError, NameNotFoundError, ParameterError, UnboundedError
 from discreet.events import ConcentratedEvent
 from discreet.mechanisms import Gaussian
+from discreet.plan.fingerprint import Context, fingerprint
 from discreet.planner import identity
 from discreet.planner.budget.price import Price
 from discreet.planner.queries.synthesis import analyze_synthesis
@@ -127,6 +128,15 @@ def test_another_slot_or_column_is_another_question():
     others.append(asked(known=catalog(max_rows=4)))
     assert asked() == asked()
     assert all(asked() != other for other in others)
+
+
+def test_the_fingerprint_of_a_question_stays():
+    """A stored table is found by it: where it changes, everybody is charged again."""
+    asked = identity.synthesis(relation_of(T), catalog(), BUDGET, Price(Fraction(1)), planned())
+    assert (
+        fingerprint(asked, Context((("people", 1),), is_private=True))
+        == "2b6a61ad565d9e6094951c2dc4fe914be9d6eba34fd4f3e390acfb94e6c4917b"
+    )
 
 
 def test_how_well_it_fits_is_not_public_in_advance():
