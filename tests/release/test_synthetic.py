@@ -90,3 +90,14 @@ def test_the_text_has_card_limits_and_cost():
     assert "synthetic table (tree): about 4 rows of 1 columns" in text
     assert "measured: columns" in text
     assert all(limit in text for limit in released().limits)
+
+
+def test_the_quality_of_a_table_is_that_of_its_own_noisy_marginals():
+    quality = released().quality()
+    (found,) = quality.marginals
+    assert (found.columns, quality.rows) == (("sex",), 4)
+    assert found.distance == pytest.approx((2 / 4.2 - 0.5 + (1 / 4.2 - 0.25) * 2) / -2)
+    assert found.noise > found.distance
+    assert released(state=STATE | {"total": -3.0}).quality().rows == 1
+    with pytest.raises(ParameterError, match="0 rows"):
+        released().quality(0)

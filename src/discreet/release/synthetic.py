@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from discreet.errors import ParameterError, UnsupportedError, public_class, short_traceback
 from discreet.release import forms
 from discreet.release.document import Lines
+from discreet.release.measured_quality import MeasuredQuality
 from discreet.release.model import is_plain, require_json_path
 from discreet.release.result import Result, is_figure
 
@@ -131,6 +132,28 @@ class SyntheticTable(Result):
         forms.require_place(place, "a synthetic table")
         forms.require_label(place, self.dataset)
         pq.write_table(SyntheticTable.to_arrow(self, rows), place)
+
+    @short_traceback
+    def quality(self, rows: int | None = None) -> MeasuredQuality:
+        """How near drawn rows are to the noisy marginals that were measured, beside what noise alone would give.
+
+        It uses what was released and nothing else, so it costs nothing. Marginals that were not measured play no part.
+
+        Args:
+            rows: Number of rows that are drawn. Default: the estimated number of rows of the data.
+
+        Returns:
+            Distances by marginal; print them.
+
+        Raises:
+            ParameterError: If the number is not a whole number from 1 on.
+        """
+        drawn = SyntheticTable.to_arrow(self, max(1, self.rows) if rows is None else rows)
+        if not drawn.num_rows:
+            raise ParameterError("the quality of 0 rows", because="they have no shares", instead="table.quality()")
+        home: Any = import_module("discreet.synthesis.quality.measured")
+        quality: MeasuredQuality = home.measured_quality(self.state, drawn)
+        return quality
 
     @short_traceback
     def save(self, path: str | Path) -> None:

@@ -1,0 +1,73 @@
+"""The quality of a released table by its own noisy marginals: post-processing of what is public, at no cost.
+
+The distance of a marginal is half the sum of |share of drawn rows - noisy count / total| over its cells, with the
+estimated total of the release. For the exact rows its expectation is that of noise alone, up to the error of the total:
+half the number of cells times E|noise|, by the total. A model that fits the noise lies below that, and a model that
+misses the marginal lies above.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.plan.slots import columns_from_json
+from discreet.release.measured_quality import MarginalQuality, MeasuredQuality
+from discreet.synthesis.core.measurement import Floats
+from discreet.synthesis.quality.distances import SlotRows
+from discreet.synthesis.quality.encoding import encode_rows
+
+_WIDE = 50.0
+"""Sigma from which the mean of |noise| is that of the continuous law, to 5 digits."""
+
+
+def measured_quality(state: Mapping[str, Any], drawn: pa.Table) -> MeasuredQuality:
+    """The distances between drawn rows and the noisy marginals of a state.
+
+    Args:
+        state: The state of a `SyntheticTable`.
+        drawn: Its rows; at least one.
+
+    Returns:
+        The distances, marginal by marginal.
+    """
+    rows = encode_rows(columns_from_json(state["columns"]), drawn)
+    total = max(1.0, float(state["total"]))
+    return MeasuredQuality(drawn.num_rows, tuple(_quality(rows, each, total) for each in state["measurements"]))
+
+
+def mean_noise(sigma: float) -> float:
+    """The mean of |noise| of the discrete Gaussian with this parameter.
+
+    Args:
+        sigma: The parameter, above 0.
+
+    Returns:
+        The sum of |k| exp(-k^2 / (2 sigma^2)) over all integers k, divided by that of the weights.
+    """
+    if sigma >= _WIDE:
+        return sigma * math.sqrt(2 / math.pi)
+    steps = np.arange(1, math.ceil(12 * sigma) + 2)
+    weights = np.exp(-(steps**2) / (2 * sigma**2))
+    return float(2 * (steps * weights).sum() / (1 + 2 * weights.sum()))
+
+
+def _quality(rows: SlotRows, measurement: Mapping[str, Any], total: float) -> MarginalQuality:
+    columns = tuple(measurement["columns"])
+    shares = _merge(rows, columns, measurement.get("groups", {})) / len(rows.codes)
+    noisy = np.asarray(measurement["values"], dtype=np.float64).reshape(shares.shape) / total
+    noise = shares.size * mean_noise(float(measurement["sigma"])) / (2 * total)
+    return MarginalQuality(columns, float(np.abs(shares - noisy).sum() / 2), noise)
+
+
+def _merge(rows: SlotRows, columns: tuple[str, ...], groups: Mapping[str, list[int]]) -> Floats:
+    """The counts of a marginal, in which slots of one group are added."""
+    counts = rows.marginal(columns)
+    for axis, name in enumerate(rows.domain.ordered(columns)):
+        if name in groups:
+            merged = np.zeros((max(groups[name]) + 1, *np.delete(counts.shape, axis)))
+            np.add.at(merged, groups[name], np.moveaxis(counts, axis, 0))
+            counts = np.moveaxis(merged, 0, axis)
+    return counts
