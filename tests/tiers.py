@@ -12,8 +12,7 @@ on workers that share two cores. Lemmas and contracts of engines are not listed,
 Left to the nightly tier are cases that prove on another engine what others prove there too. A case on Spark takes 3
 seconds of two cores, ten times what it takes elsewhere, so one in six cases of a contract runs there, and every second
 one of random tables and of stored values. Lemmas hold on DuckDB in all cases. Each of them runs also on PostgreSQL or
-SQLite, and a quarter on Spark, half of it for each relation. Also nightly are slow tests of nothing but speed, three
-quarters of the draws of the quick audit where the rest catches half of the noise, and most pairs of raw neighbours.
+SQLite, and a quarter on Spark, half of it for each relation. Also nightly are slow tests of nothing but speed.
 
 Workers take tests in units: all of Spark on one worker, so that one JVM starts and warms up, then each slow test and
 each case of a lemma or contract by itself, then the other tests of a file together, for the fixtures that they share;

@@ -1,6 +1,6 @@
 """Neighbour tests start where owners start: raw lines, a reader that infers types, declared types, a question.
 
-A few pairs of each reader run always, 250 in the full tier and 3,000 in the nightly one; by hand any number, from any
+A few pairs of each reader run always, 500 in the full tier and 3,000 in the nightly one; by hand any number, from any
 seed:
 
     DISCREET_RAW_PAIRS=50000 DISCREET_RAW_SEED=7 pytest tests/guarantees/test_raw_neighbours.py -k more_neighbours -s
@@ -17,8 +17,8 @@ import pytest
 import raw_neighbours
 from raw_neighbours import READERS, Reader, again, changed_readings, tally
 
-PAIRS = int(os.environ.get("DISCREET_RAW_PAIRS", "250"))
-MORE_PAIRS = 3_000
+PAIRS = int(os.environ.get("DISCREET_RAW_PAIRS", "500"))
+MORE_PAIRS = 2_500
 FIRST_SEED = int(os.environ.get("DISCREET_RAW_SEED", "1"))
 FEW_PAIRS = 6
 WIDE_PAIRS = 12

@@ -1,7 +1,4 @@
-"""The quick audit: every control is caught within its samples, and nothing is found in what is ours.
-
-CI draws as much of workloads and releases as catches half of the noise (tests/auditing/test_half_noise.py), a quarter
-of the quick audit, and the nightly tier all of it.
+"""The quick audit, as CI runs it: every control is caught within its samples, and nothing is found in what is ours.
 
 The chance that a right control or a true claim of ours fails here is at most what the suite sums up: 6e-6 and 9.2e-5. A
 broken control is missed at its limit with a chance below 2e-6 each, by Poisson and normal tails of its best event.
@@ -138,20 +135,15 @@ def test_all_alarms_of_the_quick_audit_together_are_below_one_in_ten_thousand():
     assert sum(ALARMS.values()) + len(RIGHT) * suite.ALARM < 1e-4
 
 
-A_QUARTER = replace(
-    suite.QUICK, **{name: getattr(suite.QUICK, name) // 4 for name in ("workloads", "redrawn", "blocks")}
-)
-SIZES = [pytest.param(A_QUARTER, id="in CI"), pytest.param(suite.QUICK, id="quick", marks=pytest.mark.nightly)]
 DRAWN = ("mechanism", "families", "workloads", "redrawn", "blocks", "whole", "canaries")
 
 
 @pytest.mark.full
 @pytest.mark.statistical(false_alarm=2e-5)
 @pytest.mark.parametrize("part", suite.PARTS)
-@pytest.mark.parametrize("quick", SIZES)
-def test_nothing_is_found_in_the_quick_audit_of_ourselves(part, quick, samples):
+def test_nothing_is_found_in_the_quick_audit_of_ourselves(part, samples):
     """False alarms: those of its findings, 28 times 5e-7 at most."""
-    size = replace(quick, **{name: samples(getattr(quick, name)) for name in DRAWN})
+    size = replace(suite.QUICK, **{name: samples(getattr(suite.QUICK, name)) for name in DRAWN})
     findings = list(suite.PARTS[part](size))
     assert [str(f) for f in findings if f.verdict not in (Verdict.NOTHING_FOUND, Verdict.SKIPPED)] == []
     assert Report.of(findings).alarm == pytest.approx(ALARMS[part])
