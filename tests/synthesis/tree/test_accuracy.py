@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.catalog.catalog import ColumnType
+from discreet.exact.zcdp import rho_of
 from discreet.plan.slots import SlotColumn
 from discreet.plan.synthesis import SynthesisFacts
 from discreet.synthesis.core.domain import Domain
@@ -25,8 +26,7 @@ BINS = {
     "Capital Loss": (0, 4_400, 100),
     "Hours per week": (1, 100, 99),
 }
-RHO = Fraction(119, 10_000)
-"""A little less than what (1, 1e-9) allows."""
+RHO = rho_of(Fraction(1), Fraction(1, 10**9))
 ONE = Contribution(1, replace_one=False)
 
 
@@ -61,7 +61,7 @@ def counts(rows, sizes, columns):
 
 @pytest.mark.skipif(not (DATA / "adult.csv").exists(), reason="the data of Adult is not on this machine")
 def test_two_way_marginals_of_adult_are_within_a_twentieth_in_seconds():
-    """The mean of one synthesis is 0.049 with a standard deviation of 0.0003; the best of two is compared."""
+    """Five syntheses had a mean of 0.0474 with a standard deviation of 0.0005; the better one of two is compared."""
     rows, sizes = adult()
     columns = tuple(SlotColumn(name, ColumnType.INTEGER, edges=tuple(range(size))) for name, size in sizes.items())
     synthesis = TreeSynthesizer().synthesis(SynthesisFacts(columns, None, RHO, ONE))
@@ -78,4 +78,4 @@ def test_two_way_marginals_of_adult_are_within_a_twentieth_in_seconds():
             for pair in combinations(sizes, 2)
         ]
         errors.append(np.mean(distances))
-    assert min(errors) < 0.0505
+    assert min(errors) < 0.05
