@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from discreet.synthesis.graphical.synthesizer import GraphicalSynthesizer
+    from discreet.synthesis.quality.owner import owner_quality
     from discreet.synthesis.rows.constraints import Exclusion, Implication
     from discreet.synthesis.tree.independent import IndependentSynthesizer
     from discreet.synthesis.tree.synthesizer import TreeSynthesizer
@@ -19,6 +20,7 @@ _HOMES = {
     "Implication": "rows.constraints",
     "IndependentSynthesizer": "tree.independent",
     "TreeSynthesizer": "tree.synthesizer",
+    "owner_quality": "quality.owner",
 }
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "Implication",
     "IndependentSynthesizer",
     "TreeSynthesizer",
+    "owner_quality",
 ]
 
 

@@ -62,4 +62,5 @@ def test_the_mean_of_noise_is_that_of_the_discrete_law(sigma):
 
 def test_the_discrete_and_the_continuous_mean_meet():
     assert mean_noise(49.999) == pytest.approx(49.999 * np.sqrt(2 / np.pi), rel=1e-4)
+    assert mean_noise(0.0) == 0
     assert mean_noise(80.0) == pytest.approx(80 * np.sqrt(2 / np.pi))
