@@ -57,3 +57,13 @@ def test_a_synthesizer_with_a_method_of_its_own_is_refused():
     object.__setattr__(synthesizer, "synthesis", lambda facts: facts)
     with pytest.raises(ParameterError, match="as they are"):
         T.synthesize(synthesizer)
+
+
+def test_names_are_text_of_no_other_class():
+    class Name(str):
+        __slots__ = ()
+
+    query = dp.table("people").synthesize(
+        dp.synthesis.IndependentSynthesizer(), columns=[Name("age")], workload=[[Name("age")]]
+    )
+    assert {type(name) for name in (*query.columns, *query.workload[0])} == {str}

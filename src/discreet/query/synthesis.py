@@ -86,8 +86,9 @@ class SynthesisQueries:
 
 
 def _names(names: object, what: str, example: str) -> tuple[str, ...]:
-    listed = () if isinstance(names, str) or not isinstance(names, Sequence) else tuple(names)
-    if not listed or not all(isinstance(name, str) for name in listed) or len(set(listed)) < len(listed):
+    given = () if isinstance(names, str) or not isinstance(names, Sequence) else tuple(names)
+    listed = tuple(str.__str__(name) for name in given if isinstance(name, str))  # a subclass would see exact counts
+    if not listed or len(listed) < len(given) or len(set(listed)) < len(listed):
         raise ParameterError(
             f"{what} that are not a list of names, each once",
             because="columns are named by text",

@@ -1,12 +1,14 @@
 """Codes of rows and counts of marginals in SQL: few values by a CASE, many by a join, a GROUP BY for each marginal."""
 
+import datetime as dt
+
 import pytest
 
 from discreet.catalog.catalog import ColumnType
 from discreet.catalog.privacy_unit import Caps
 from discreet.engines.backends import duckdb, sqlite
 from discreet.engines.sql import marginals
-from discreet.errors import UnsupportedError
+from discreet.errors import ParameterError, UnsupportedError
 from discreet.plan.physical import CountRows, Keys, MissingUnits, Pushdown, Read, Scan
 from discreet.plan.slots import MarginalBatch, SlotColumn, SlotTerm
 
@@ -25,7 +27,7 @@ def test_few_values_are_distinguished_by_a_case_and_many_by_a_join():
     batch = batch_of(many)
     assert marginals.needs_join(batch.columns[0], sqlite.DIALECT)
     sql = marginals.codes_sql(batch, "rows", {"text": "keys"}, sqlite.DIALECT)
-    assert "LEFT JOIN keys AS values0 ON values0.k0 = cells.discreet_cell0" in sql
+    assert "FROM keys AS listed GROUP BY k0) AS values0 ON values0.k0 = cells.discreet_cell0" in sql
 
 
 def test_duckdb_numbers_texts_itself_unless_their_list_is_too_long():
@@ -33,6 +35,13 @@ def test_duckdb_numbers_texts_itself_unless_their_list_is_too_long():
     assert not marginals.needs_join(batch_of(many).columns[0], duckdb.DIALECT)
     longer = SlotColumn("text", ColumnType.TEXT, values=tuple("v" * 300 + value for value in LONG))
     assert marginals.needs_join(batch_of(longer).columns[0], duckdb.DIALECT)
+
+
+def test_times_with_a_zone_are_refused_since_another_may_equal_them_in_an_engine():
+    one = dt.datetime(2024, 1, 1)  # noqa: DTZ001 - cells have no zone
+    times = SlotColumn("time", ColumnType.TIMESTAMP, values=(one, one.replace(tzinfo=dt.UTC)))
+    with pytest.raises(ParameterError, match="slots of 'time'"):
+        marginals.require_counts(batch_of(times))
 
 
 def test_several_marginals_are_one_statement_with_a_number_for_each():

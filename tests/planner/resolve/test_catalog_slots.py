@@ -55,6 +55,21 @@ def test_others_have_their_declared_values_without_the_missing_one():
     assert slots_of(ColumnFacts("x", Column(type="date", keys=["2024-01-01"]))).values == (dt.date(2024, 1, 1),)
 
 
+def test_two_spellings_of_one_time_are_refused_as_keys():
+    one = dt.datetime(2024, 1, 1)  # noqa: DTZ001 - cells have no zone
+    keys = Column(type="timestamp", keys=[one, one.replace(tzinfo=dt.UTC)])
+    with pytest.raises(ParameterError, match="equal"):
+        slots_of(ColumnFacts("x", keys))
+    alone = Column(type="timestamp", keys=[one.replace(tzinfo=dt.timezone(dt.timedelta(hours=1)))])
+    assert slots_of(ColumnFacts("x", alone)).values == (one - dt.timedelta(hours=1),)
+
+
+def test_edges_of_times_with_and_without_a_zone_are_compared_in_utc():
+    one = dt.datetime(2024, 1, 1)  # noqa: DTZ001 - cells have no zone
+    given = (one, (one + dt.timedelta(days=1)).replace(tzinfo=dt.UTC))
+    assert edges("timestamp", edges=given) == (one, one + dt.timedelta(days=1))
+
+
 def test_the_time_of_a_slice_lies_in_its_period():
     days = edges("date", period=PERIOD)
     assert (days[0], days[-1], len(days)) == (dt.date(2024, 1, 1), dt.date(2024, 2, 1), 32)

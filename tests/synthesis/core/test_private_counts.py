@@ -137,6 +137,16 @@ def test_estimates_and_weights_of_another_kind_are_refused():
             exact().select([Candidate(PAIR, np.zeros((3, 2), dtype=np.int64), weight=weight)], Fraction(1, 2))
 
 
+def test_a_weight_whose_methods_would_see_exact_distances_is_refused():
+    class Weight(int):
+        def __rmul__(self, other):
+            raise AssertionError
+
+    for given in ({"weight": Weight(1)}, {"penalty": Weight(1)}, {"weight": True}):
+        with pytest.raises(TypeError, match="exact distances"):
+            exact().select([Candidate(PAIR, np.zeros((3, 2), dtype=np.int64), **given)], Fraction(1, 2))
+
+
 def test_a_huge_estimate_is_cut():
     huge = Candidate(("age",), np.full(3, np.iinfo(np.int64).max))
     assert exact().select([huge, Candidate(("age",), np.full(3, -LARGEST_COUNT))], Fraction(1, 2)) == 1

@@ -174,3 +174,15 @@ def test_unknown_columns_and_too_many_cells_are_refused_before_data():
 
 def test_rounds_are_three_for_each_edge_of_a_tree_and_no_more_than_40_beyond_one():
     assert [default_rounds(columns) for columns in (1, 2, 15, 21, 100)] == [1, 3, 42, 60, 139]
+
+
+def test_a_weight_of_another_class_is_refused_also_where_it_was_set_later():
+    class Weight(int):
+        pass
+
+    with pytest.raises(ParameterError, match="weight"):
+        GraphicalSynthesizer(workload={("a", "b"): Weight(2)})
+    late = GraphicalSynthesizer()
+    object.__setattr__(late, "rounds", Weight(2))
+    with pytest.raises(ParameterError, match="rounds"):
+        late.synthesis(None)

@@ -89,15 +89,17 @@ def test_constraints_that_close_a_cycle_or_allow_nothing_are_refused():
         allowed(Exclusion({"sex": ["Male", None]}), Exclusion({"sex": "Female"}))
 
 
-def test_constraints_are_plain_data_for_fingerprints():
-    some = [
-        Exclusion({"age": (None, 17)}),
-        Exclusion({"sex": {"Male"}}),
-        Implication("city", "state", {"Rome": "Lazio"}),
-    ]
-    plain = [each.to_json() for each in some]
+def test_rules_are_plain_data_for_fingerprints():
+    some = [Exclusion({"age": (None, 17)}), Implication("city", "state", {"Rome": "Lazio"})]
+    plain = [rule.to_json() for rule in slot_rules(some, COLUMNS)]
     assert json.loads(json.dumps(plain)) == plain
-    assert plain[0]["conditions"] == {"age": ["tuple", None, 17]}
+
+
+def test_constraints_of_other_slots_have_other_fingerprints():
+    texts = [SlotColumn("x", ColumnType.TEXT, values=("list", "z", "1", "None"))]
+    conditions = ({"list", "z"}, ["z"], ["list"], None, "None", ["1"])
+    plain = [[rule.to_json() for rule in slot_rules([Exclusion({"x": each})], texts)] for each in conditions]
+    assert len({json.dumps(each) for each in plain}) == len(conditions)
 
 
 def test_no_constraints_are_no_rules():

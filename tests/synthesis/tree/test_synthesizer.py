@@ -165,7 +165,9 @@ def test_constraints_hold_in_every_row(rho):
     assert (rows[rows[:, 1] == 0, 2] <= 1).all()
     assert (rows[:, 2] < 4).all()
     assert "constraints" in dict(synthesis.words)
-    assert len(synthesis.parameters["constraints"]) == 3
+    assert [columns for columns, _ in synthesis.parameters["constraints"]] == [
+        list(rule.columns) for rule in synthesis.rules
+    ]
 
 
 def test_a_constraint_that_a_tree_cannot_hold_is_refused_before_data():

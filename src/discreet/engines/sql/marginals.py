@@ -4,6 +4,7 @@ Cells are missing by the same total reads on every engine. A missing cell, or on
 slot; a number or date below the first edge is in the first bin, and one from the last edge on in the last bin.
 """
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
@@ -63,6 +64,8 @@ def _has_fitting_slots(each: SlotTerm) -> bool:
     edges, values, kind = each.column.edges, each.column.values, each.term.type
     if bool(edges) == bool(values) or not all(is_of_type(one, kind) for one in (*edges, *values)):
         return False
+    if any(isinstance(one, dt.datetime) and one.tzinfo is not None for one in (*edges, *values)):
+        return False  # equal to another value in the engine, and to none in Python
     increases = all(low < high for low, high in pairwise(edges))  # type: ignore[operator]
     return len(set(values)) == len(values) and (not edges or (kind in _BINNED and len(edges) > 1 and increases))
 
@@ -92,7 +95,9 @@ def codes_sql(batch: MarginalBatch, rows: str, keys: Mapping[str, str], dialect:
             continue
         named.append(f"{_narrow(f'values{place}.discreet_key', each, dialect)} AS {CODE}{place}")
         found = f"values{place}.k0 = cells.{VALUE}{place}"
-        joins.append(f"LEFT JOIN {keys[each.column.name]} AS values{place} ON {found}")
+        # One slot for each value, so that no row becomes two: a row that counts twice has twice the sensitivity.
+        distinct = f"(SELECT k0, min(discreet_key) AS discreet_key FROM {keys[each.column.name]} AS listed GROUP BY k0)"
+        joins.append(f"LEFT JOIN {distinct} AS values{place} ON {found}")
     return f"SELECT {', '.join(named)} FROM ({coded}) AS cells {' '.join(joins)}"
 
 

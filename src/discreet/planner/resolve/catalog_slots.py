@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 from discreet.catalog.catalog import Column, ColumnType
 from discreet.catalog.columns import NUMERIC, UNSTRUCTURED, FeatureBins, is_of_type, python_value
@@ -18,6 +19,7 @@ from discreet.catalog.time_slice import Slice
 from discreet.errors import ParameterError, UnboundedError
 from discreet.plan.logical import Scalar
 from discreet.plan.slots import SlotColumn
+from discreet.planner.resolve.terms import constant
 
 BINS = 32
 """Bins of a number or date that declares none."""
@@ -63,12 +65,16 @@ def slot_columns(columns: Sequence[ColumnFacts]) -> tuple[SlotColumn, ...]:
 
 def slots_of(facts: ColumnFacts) -> SlotColumn | None:
     """The slots of a column, or None where nothing public says them."""
-    name, column, kind = facts.name, facts.column, facts.column.type
+    name, column, kind = str.__str__(facts.name), facts.column, facts.column.type
     if facts.edges is not None:
         return SlotColumn(name, kind, edges=_given(facts))
     if kind is ColumnType.BOOLEAN:
         return SlotColumn(name, kind, values=(False, True))
-    values = tuple(key for key in column.keys or () if key is not None)
+    values: tuple[Any, ...] = tuple(
+        constant(key, kind, f"the keys of {name!r}") for key in column.keys or () if key is not None
+    )
+    if len(set(values)) < len(values):
+        raise _equal_keys(name)
     if values:
         return SlotColumn(name, kind, values=values)
     edges: tuple[Scalar, ...] = ()
@@ -81,7 +87,7 @@ def slots_of(facts: ColumnFacts) -> SlotColumn | None:
 
 def _given(facts: ColumnFacts) -> tuple[Scalar, ...]:
     kind = facts.column.type
-    edges = [python_value(edge) for edge in facts.edges or ()]
+    edges = [_utc(python_value(edge)) for edge in facts.edges or ()]
     is_fitting = kind in _EXAMPLES and len(edges) > 1 and all(is_of_type(edge, kind) for edge in edges)
     if not is_fitting or any(low >= high for low, high in pairwise(edges)):  # type: ignore[operator]
         example = _EXAMPLES.get(kind)
@@ -95,6 +101,20 @@ def _given(facts: ColumnFacts) -> tuple[Scalar, ...]:
             else f"keys={{{facts.name!r}: [...]}} in dp.protect",
         )
     return tuple(float(edge) for edge in edges) if kind is ColumnType.REAL else tuple(edges)  # type: ignore[arg-type]
+
+
+def _utc(edge: object) -> object:
+    """A time without a zone, as cells are read; anything else as it is."""
+    has_zone = isinstance(edge, dt.datetime) and edge.tzinfo is not None
+    return edge.astimezone(dt.UTC).replace(tzinfo=None) if has_zone else edge  # type: ignore[attr-defined]
+
+
+def _equal_keys(name: str) -> ParameterError:
+    return ParameterError(
+        f"keys of {name!r} that are equal",
+        because="two spellings of one time are one key, and a row has one slot",
+        instead=f"keys={{{name!r}: [...]}} in dp.protect, each time once, in UTC",
+    )
 
 
 def _numbers(

@@ -125,6 +125,8 @@ class PrivateCounts:
             RuntimeError: If less is left.
             KeyError: If a marginal is no candidate.
         """
+        if any(type(number) is not int for each in candidates for number in (each.weight, each.penalty)):
+            raise TypeError("a weight or penalty that is no int: its methods would see exact distances")
         if any(each.weight < 0 for each in candidates) or not any(each.weight for each in candidates):
             raise ValueError("weights are whole numbers, none below 0 and one above")
         moved = self.contribution.l1 * max(each.weight for each in candidates)

@@ -111,6 +111,7 @@ class GraphicalSynthesizer:
         Raises:
             ParameterError: If there are no columns, an unknown column in the workload, or too many cells.
         """
+        self.__post_init__()
         domain = Domain({column.name: column.size for column in facts.columns})
         workload = facts.workload if facts.workload is not None else self.workload
         weights = _candidate_weights(domain, workload)
@@ -219,13 +220,18 @@ def _plain(measurement: Measurement, groups: Mapping[str, SlotGroups]) -> dict[s
     return plain | ({"groups": own} if own else {})
 
 
+def _exact_text(name: Any) -> Any:
+    """A name as text of no other class, whose methods would run while counts are exact; what is no text stays."""
+    return str.__str__(name) if isinstance(name, str) else name
+
+
 def _weights_of(workload: Workload) -> dict[frozenset[str], int]:
     """The weight of each marginal of a workload, or an error."""
     found: dict[frozenset[str], int] = {}
     items = workload.items() if isinstance(workload, Mapping) else [(columns, 1) for columns in workload]
     for columns, weight in items:
-        names = [columns] if isinstance(columns, str) else list(columns)
-        is_number = isinstance(weight, int) and not isinstance(weight, bool) and 1 <= weight <= MOST_WEIGHT
+        names = list(map(_exact_text, [columns] if isinstance(columns, str) else columns))
+        is_number = type(weight) is int and 1 <= weight <= MOST_WEIGHT
         if not names or not all(isinstance(name, str) for name in names) or not is_number:
             raise ParameterError(
                 f"the workload entry {columns!r} with the weight {weight!r}",

@@ -27,6 +27,10 @@ class SlotRule(NamedTuple):
     columns: Columns
     allowed: Allowed
 
+    def to_json(self) -> list[Any]:
+        """The rule as plain data, for the fingerprint of a query: its columns, and a bit for each slot or pair."""
+        return [list(self.columns), np.packbits(self.allowed).tobytes().hex()]
+
 
 @public_class
 @dataclass(frozen=True)
@@ -68,10 +72,6 @@ class Exclusion:
         names = _in_order(self.conditions, columns)
         one, *others = (_matches(columns[name], self.conditions[name]) for name in names)
         return SlotRule(names, ~(np.outer(one, others[0]) if others else one))
-
-    def to_json(self) -> dict[str, Any]:
-        """The constraint as plain data, for the fingerprint of a query."""
-        return {"kind": "exclusion", "conditions": {name: _plain(each) for name, each in self.conditions.items()}}
 
 
 @public_class
@@ -118,11 +118,6 @@ class Implication:
         for value, implied in self.values.items():
             allowed[_matches(columns[self.column], value)] &= _matches(columns[self.other], implied)
         return SlotRule(names, allowed if names[0] == self.column else np.ascontiguousarray(allowed.T))
-
-    def to_json(self) -> dict[str, Any]:
-        """The constraint as plain data, for the fingerprint of a query."""
-        values = [[_plain(value), _plain(implied)] for value, implied in self.values.items()]
-        return {"kind": "implication", "column": self.column, "other": self.other, "values": values}
 
 
 Constraint = Exclusion | Implication
@@ -240,12 +235,3 @@ def _in_range(column: SlotColumn, condition: tuple[Any, ...]) -> Allowed:
             instead=f'dp.synthesis.Exclusion({{"{column.name}": ({edges[place]!r}, {edges[place + 1]!r})}})',
         )
     return np.append(inside, False)
-
-
-def _plain(condition: Any) -> Any:
-    """A condition as plain data: what JSON has no form for is text."""
-    if isinstance(condition, set | frozenset):
-        return sorted((_plain(each) for each in condition), key=str)
-    if isinstance(condition, list | tuple):
-        return [type(condition).__name__, *(_plain(each) for each in condition)]
-    return condition if isinstance(condition, str | int | bool | None) else str(condition)

@@ -116,13 +116,12 @@ class TreeSynthesis:
     def parameters(self) -> Mapping[str, Any]:
         """All public parameters as plain data."""
         shares = [str(COLUMNS_SHARE), str(CHOICE_SHARE)]
-        constraints = [each.to_json() for each in self.constraints]
         return {
             "kind": self.name,
             "format": 1,
             "shares": shares,
             "merge_below": MERGE_BELOW,
-            "constraints": constraints,
+            "constraints": [rule.to_json() for rule in self.rules],
         }
 
     @cached_property
