@@ -18,7 +18,7 @@ from discreet.synthesis.core.private_counts import Contribution, PrivateCounts
 from discreet.synthesis.tree.model import TreeModel
 from discreet.synthesis.tree.synthesizer import TreeSynthesizer
 
-DATA = Path("/work/shared/data")
+DATA = Path(__file__).parents[4] / "shared" / "data"
 BINS = {
     "Age": (17, 91, 74),
     "fnlwgt": (0, 1_500_000, 100),
