@@ -79,9 +79,9 @@ def test_a_restart_never_resets_a_budget(script, tmp_path):
     (tmp_path / "visits.csv").write_text("person,cost\na,1\nb,2\n")
     first, second = (script(ASK, tmp_path / "visits.csv") for _ in range(2))
     assert first.stdout == second.stdout
-    assert first.stdout.splitlines()[1] == "3/5"
+    assert first.stdout.splitlines()[1] == "0.6"
     third = script(ASK, tmp_path / "visits.csv", "fresh")
-    assert third.stdout.splitlines()[1] == "1/5"
+    assert third.stdout.splitlines()[1] == "0.2"
     refused = script(ASK, tmp_path / "visits.csv", "fresh")
     assert refused.returncode == 1
     assert "BudgetError: a charge of epsilon 0.4" in refused.stderr
@@ -145,4 +145,4 @@ print(session.release(query, epsilon=0.25, fresh=True) is not None, session.rema
 
 def test_a_session_taken_along_into_a_forked_child_refuses_and_leaves_its_parent_whole(script):
     done = script(INHERITED)
-    assert done.stdout.splitlines() == ["7", "True 3/4", "True 1/2"], done.stderr
+    assert done.stdout.splitlines() == ["7", "True 0.75", "True 0.5"], done.stderr
