@@ -1,6 +1,8 @@
 """A noisy marginal: integers that are public, with the variance of their noise."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +31,12 @@ class Measurement:
     def total(self) -> int:
         """The noisy number of rows; the variance of its noise is the number of cells times sigma squared."""
         return int(self.values.sum())
+
+    def to_json(self, groups: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+        """The measurement as plain data, with the group of each slot for those of its columns that were merged."""
+        plain = {"columns": list(self.columns), "values": self.values.ravel().tolist(), "sigma": self.sigma}
+        own = {name: list(groups[name]) for name in self.columns if name in groups}
+        return plain | ({"groups": own} if own else {})
 
 
 def estimated_total(measurements: list[Measurement]) -> float:

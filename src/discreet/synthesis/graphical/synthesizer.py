@@ -36,9 +36,7 @@ from discreet.plan.slots import SlotColumn, columns_to_json
 from discreet.plan.synthesis import SynthesisFacts
 from discreet.plan.wording import Lines
 from discreet.synthesis.core.domain import Columns, Domain
-from discreet.synthesis.core.measurement import Measurement
 from discreet.synthesis.core.private_counts import MOST_CELLS, PrivateCounts, synthesis_event
-from discreet.synthesis.graphical.model import SlotGroups
 from discreet.synthesis.graphical.selection import (
     ANNEALING,
     CHOICE_SHARE,
@@ -76,8 +74,7 @@ class GraphicalSynthesizer:
 
     Example:
         >>> import discreet as dp
-        >>> from discreet.synthesis.graphical.synthesizer import GraphicalSynthesizer
-        >>> GraphicalSynthesizer(max_cells=100_000).max_cells
+        >>> dp.synthesis.GraphicalSynthesizer(max_cells=100_000).max_cells
         100000
     """
 
@@ -190,13 +187,13 @@ class GraphicalSynthesis:
             Columns, total, measurements, model, bounds, and the public integer that rows are drawn by.
         """
         result = adaptive_rounds(counts, self.plan)
-        groups = result.model.groups
+        groups = {name: each.groups for name, each in result.model.groups.items()}
         return {
             "columns": columns_to_json(self.columns),
             "total": result.model.total,
             "measurements": [
-                *(_plain(each, {}) for each in result.one_way),
-                *(_plain(each, groups) for each in result.rounds),
+                *(each.to_json({}) for each in result.one_way),
+                *(each.to_json(groups) for each in result.rounds),
             ],
             "model": result.model.to_json(),
             "bounds": result.bounds.to_json(),
@@ -207,17 +204,6 @@ class GraphicalSynthesis:
 def default_rounds(columns: int) -> int:
     """The rounds of a tree, and as many again twice, up to 40 more."""
     return max(columns - 1 + min(2 * (columns - 1), 40), 1)
-
-
-def _plain(measurement: Measurement, groups: Mapping[str, SlotGroups]) -> dict[str, Any]:
-    """A measurement as plain data; where its slots are merged, with the group of each slot."""
-    plain: dict[str, Any] = {
-        "columns": list(measurement.columns),
-        "values": measurement.values.ravel().tolist(),
-        "sigma": measurement.sigma,
-    }
-    own = {name: list(groups[name].groups) for name in measurement.columns if name in groups}
-    return plain | ({"groups": own} if own else {})
 
 
 def _exact_text(name: Any) -> Any:

@@ -106,14 +106,10 @@ class IndependentSynthesis:
         measurements = [counts.measure(marginal, each_rho) for marginal in self.candidates]
         groups: Groups = {name: tuple(range(size)) for name, size in counts.domain.slots.items()}
         model = fit(measurements, groups)
-        plain = [
-            {"columns": list(each.columns), "values": each.values.ravel().tolist(), "sigma": each.sigma}
-            for each in measurements
-        ]
         return {
             "columns": columns_to_json(self.columns),
             "total": model.total,
-            "measurements": plain,
+            "measurements": [each.to_json({}) for each in measurements],
             "model": model.to_json(),
             "draw": int(counts.public_generator().integers(1 << 62)),
         }

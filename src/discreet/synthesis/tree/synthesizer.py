@@ -172,7 +172,7 @@ class TreeSynthesis:
         return {
             "columns": columns_to_json(self.columns),
             "total": model.total,
-            "measurements": [_plain(each, groups) for each in measurements],
+            "measurements": [each.to_json(groups if len(each.columns) > 1 else {}) for each in measurements],
             "model": model.to_json(),
             "draw": int(counts.public_generator().integers(1 << 62)),
         }
@@ -236,15 +236,3 @@ def _measure_pairs(
     shares = share_by_cells(merged.domain, [*edges, *alone], counts.left)
     views = [merged] * len(edges) + [counts] * len(alone)
     return [view.measure(each, rho) for view, each, rho in zip(views, [*edges, *alone], shares, strict=True)]
-
-
-def _plain(measurement: Measurement, groups: Groups) -> dict[str, Any]:
-    """A measurement as plain data; where its slots are merged, with the group of each slot."""
-    plain: dict[str, Any] = {
-        "columns": list(measurement.columns),
-        "values": measurement.values.ravel().tolist(),
-        "sigma": measurement.sigma,
-    }
-    if len(measurement.columns) > 1:
-        plain["groups"] = {name: list(groups[name]) for name in measurement.columns}
-    return plain
