@@ -11,6 +11,7 @@ know or a range where its theorem does not hold. The ledger charges by `costs`, 
     concentrated   sums of rho, and the tight conversion
     renyi          one divergence for each order
     sampled_gaussian, repeated_selection   divergences of a sum over a Poisson sample, and of the best of several runs
+    shuffling      one report among others in random order
     pld            privacy-loss distributions, for batches fixed in advance
     group          several units at once
     tradeoff       what an attacker gains: advantage, true positive rate
@@ -25,12 +26,13 @@ from typing import TYPE_CHECKING
 from discreet.accounting import approximate, concentrated, costs, filters, group, pure, renyi, tradeoff
 
 if TYPE_CHECKING:
-    from discreet.accounting import calibrate, pld
+    from discreet.accounting import calibrate, pld, shuffling
     from discreet.accounting.comparison import Comparison, compare
 
 _LOADED_ON_FIRST_USE = {
     "calibrate": "discreet.accounting.calibrate",
     "pld": "discreet.accounting.pld",
+    "shuffling": "discreet.accounting.shuffling",
     "compare": "discreet.accounting.comparison:compare",
     "Comparison": "discreet.accounting.comparison:Comparison",
 }
@@ -47,6 +49,7 @@ __all__ = [
     "pld",
     "pure",
     "renyi",
+    "shuffling",
     "tradeoff",
 ]
 

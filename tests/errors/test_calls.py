@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.calls import correction
 from discreet.errors import ArgumentsError, public_class, short_traceback
+from discreet.errors.calls import correction
 
 QUERY = dp.table("visits").agg(n=dp.count())
 PERSON = pa.table({"patient_id": ["a cell of somebody"]})

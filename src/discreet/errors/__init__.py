@@ -37,7 +37,7 @@ from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType
 from typing import Any, ParamSpec, TypeVar
 
-from discreet.calls import correction
+from discreet.errors.calls import correction
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -18,7 +18,7 @@ import pytest
 from discreet import errors
 from discreet.errors import Failure, ParameterError, Refusal, short_traceback, suggestion
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "reference" / "errors.md"
 CLASSES = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.DiscreetError)]
 REFUSALS = [kind for kind in CLASSES if issubclass(kind, Refusal)]

@@ -1,0 +1,275 @@
+"""Local hashing: k-ary response on a hash of the value, with hash functions that the task assigns to cohorts.
+
+Definition
+    A client of cohort c with slot x hashes y = h_c(x) into g buckets, and reports y by k-ary response over g with ratio
+    r. h_c(x) = ((A x + B) mod (2^31 - 1)) mod g, with A and B from SHA-256 of the id of the task, "hash" and c. The
+    client never chooses a hash function.
+
+Guarantee
+    If r <= e^epsilon, one report is epsilon-locally differentially private for every hash function. The largest
+    likelihood ratio is r where two slots have different hashes, and 1 where not. Two stages are the oracle of the same
+    kind with the ratio that `compose` states. Proof: docs/proofs/local/oracles/local_hashing.md.
+
+Exactness
+    Probabilities, given the hash function, are rationals. Variances and estimates are floats. Estimates are unbiased
+    over the choice of hash functions; with those of one task they have an error whose variance is the sum of squared
+    shares over k (g - 1), for k cohorts, and which more reports do not reduce: `floor_variance`.
+
+Not covered
+    Several reports of one client: their losses add, unless the report is memoised. A cohort is public, and splits the
+    clients of a batch.
+
+References
+    Wang, Blocki, Li and Jha, Locally Differentially Private Protocols for Frequency Estimation, USENIX Security 2017,
+    Section 4.3. Carter and Wegman, Universal Classes of Hash Functions, 1979.
+"""
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from discreet.errors import ParameterError, public_class
+from discreet.exact.numbers import Number
+from discreet.local.oracles.krr import KaryResponse
+from discreet.local.oracles.oracle import FrequencyOracle
+from discreet.local.oracles.randomizer import (
+    Counts,
+    Estimates,
+    Outcome,
+    check_fields,
+    check_ratio,
+    check_size,
+    check_slot,
+    ratio_within,
+    read_ratio,
+    write_ratio,
+)
+
+PRIME = 2**31 - 1
+
+
+@public_class
+@dataclass(frozen=True)
+class LocalHashing(FrequencyOracle):
+    """Local hashing with assigned hash functions.
+
+    Args:
+        size: Number of slots, at least 2.
+        buckets: Number g of buckets, at least 2.
+        ratio: Likelihood ratio of the true bucket to another, above 1.
+        task_id: The id of the task, which hash functions are derived from. Default: zeros, for study.
+        cohorts: Number k of hash functions.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> oracle = dp.local.oracles.LocalHashing.calibrate(1024, epsilon=1)
+        >>> oracle.buckets, round(oracle.variance(), 2)
+        (4, 3.69)
+    """
+
+    kind: ClassVar[str] = "lh"
+
+    size: int
+    buckets: int
+    ratio: Fraction
+    task_id: bytes = bytes(8)
+    cohorts: int = 1
+
+    def __post_init__(self) -> None:
+        check_size(self.size)
+        check_size(self.buckets)
+        check_ratio(self.ratio)
+
+    @classmethod
+    def calibrate(cls, size: int, epsilon: Number) -> Self:
+        """The number of buckets of least variance, for this epsilon.
+
+        Args:
+            size: Number of slots.
+            epsilon: The most that one report may lose.
+
+        Returns:
+            The oracle.
+
+        Raises:
+            ParameterError: If an argument is outside its range.
+        """
+        ratio = ratio_within(epsilon)
+        near = max(2, math.floor(ratio) + 1)
+        return min((cls(size, number, ratio) for number in (near, near + 1)), key=lambda oracle: oracle.variance())
+
+    def bind(self, task_id: bytes, cohorts: int) -> Self:
+        """The oracle with the hash functions of one task.
+
+        Args:
+            task_id: The first 8 bytes of the hash of the task.
+            cohorts: Number of cohorts of the task.
+
+        Returns:
+            The oracle that knows its hash functions.
+        """
+        return replace(self, task_id=task_id, cohorts=cohorts)
+
+    @property
+    def response(self) -> KaryResponse:
+        """The response over buckets."""
+        return KaryResponse(self.buckets, self.ratio)
+
+    @property
+    def symbols(self) -> int:
+        """Number of buckets."""
+        return self.buckets
+
+    @property
+    def true_rate(self) -> Fraction:
+        """Probability that a report is in the bucket of its value."""
+        return self.response.true_rate
+
+    @property
+    def false_rate(self) -> Fraction:
+        """Probability that a report is in the bucket of a given other value, over the choice of hash functions."""
+        return Fraction(1, self.buckets)
+
+    def floor_variance(self, squares: float = 1.0) -> float:
+        """Variance of an estimated share that more reports do not reduce.
+
+        Args:
+            squares: Sum of the squared shares of all values, at most 1.
+
+        Returns:
+            The sum over k (g - 1).
+        """
+        return squares / (self.cohorts * (self.buckets - 1))
+
+    def coefficients(self, cohort: int) -> tuple[int, int]:
+        """The numbers A and B of a hash function.
+
+        Args:
+            cohort: Number of the cohort.
+
+        Returns:
+            A from 1 to 2^31 - 2, and B from 0.
+        """
+        digest = hashlib.sha256(self.task_id + b"hash" + cohort.to_bytes(2, "big")).digest()
+        return 1 + int.from_bytes(digest[:8], "big") % (PRIME - 1), int.from_bytes(digest[8:16], "big") % PRIME
+
+    def hashes(self, cohort: int) -> Counts:
+        """Buckets of all slots in one cohort.
+
+        Args:
+            cohort: Number of the cohort.
+
+        Returns:
+            A bucket for each slot.
+        """
+        factor, shift = self.coefficients(cohort)
+        hashed: Counts = (factor * np.arange(self.size, dtype=np.int64) + shift) % PRIME % self.buckets
+        return hashed
+
+    def bucket(self, slot: int, cohort: int) -> int:
+        """The bucket of one slot in one cohort.
+
+        Args:
+            slot: The slot.
+            cohort: Number of the cohort.
+
+        Returns:
+            The bucket.
+
+        Raises:
+            ParameterError: If there is no such slot.
+        """
+        factor, shift = self.coefficients(cohort)
+        return (factor * check_slot(slot, self.size) + shift) % PRIME % self.buckets
+
+    def probability(self, outcome: Outcome, slot: int, cohort: int = 0) -> Fraction:
+        """Probability of a bucket, given the value and the cohort.
+
+        Args:
+            outcome: The bucket.
+            slot: Slot of the value.
+            cohort: Number of the cohort.
+
+        Returns:
+            The probability, exactly.
+        """
+        return self.response.probability(outcome, self.bucket(slot, cohort))
+
+    def pmf(self, slot: int, cohort: int = 0) -> dict[Outcome, Fraction]:
+        """Probability of each bucket, given the value and the cohort.
+
+        Args:
+            slot: Slot of the value.
+            cohort: Number of the cohort.
+
+        Returns:
+            Probabilities by bucket. They add up to one.
+        """
+        return self.response.pmf(self.bucket(slot, cohort))
+
+    def support(self, counts: Counts) -> Estimates:
+        """Reports in the bucket of each slot, over all cohorts.
+
+        Args:
+            counts: Reports by cohort and bucket.
+
+        Returns:
+            A number for each slot.
+
+        Raises:
+            ParameterError: If there is not a row for each cohort.
+        """
+        rows = counts.reshape(-1, self.buckets)
+        if len(rows) != self.cohorts:
+            raise ParameterError(
+                f"counts of {len(rows)} cohorts",
+                because=f"the task has {self.cohorts} cohorts, each with its own hash function",
+                instead="counts of shape (cohorts, buckets)",
+            )
+        supporting = np.zeros(self.size, dtype=np.int64)
+        for cohort in np.flatnonzero(rows.any(axis=1)).tolist():
+            supporting += rows[cohort][self.hashes(cohort)]
+        return supporting.astype(np.float64)
+
+    def compose(self, second: Mapping[str, Any]) -> "LocalHashing":
+        """The oracle of a memoised bucket that is randomised again.
+
+        Args:
+            second: The ratio of the fresh stage, {"ratio": [a, b]}.
+
+        Returns:
+            The oracle that decodes such reports.
+        """
+        return replace(self, ratio=self.response.compose(second).ratio)
+
+    def to_json(self) -> dict[str, Any]:
+        """The oracle as it stands in a task.
+
+        Returns:
+            Its kind and its integers.
+        """
+        return {"kind": self.kind, "size": self.size, "range": self.buckets, "ratio": write_ratio(self.ratio)}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Self:
+        """Read the oracle from a task.
+
+        Args:
+            fields: Its kind and its integers.
+
+        Returns:
+            The oracle.
+
+        Raises:
+            ParameterError: If a field is missing or outside its range.
+        """
+        check_fields(fields, cls.kind, ("size", "range", "ratio"))
+        return cls(check_size(fields["size"]), check_size(fields["range"]), read_ratio(fields["ratio"], "ratio"))

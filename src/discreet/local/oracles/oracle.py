@@ -1,0 +1,268 @@
+"""The interface of frequency oracles, and what oracles of two levels have in common.
+
+A frequency oracle estimates how many clients have each value. All of these have one estimator: a report supports a set
+of slots, it supports the true slot with probability p and each other slot with probability q, and
+(supporting reports - n q)/(p - q) is an unbiased count.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import UnsupportedError, public_class
+from discreet.local.oracles.randomizer import (
+    Counts,
+    Estimates,
+    LocalRandomizer,
+    Outcome,
+    check_fields,
+    check_ratio,
+    check_slot,
+    read_ratio,
+)
+
+
+@public_class
+class FrequencyOracle(LocalRandomizer):
+    """An oracle that estimates how many clients have each value.
+
+    Example:
+        >>> import discreet as dp
+        >>> isinstance(dp.local.oracles.KaryResponse.two_coin(), dp.local.oracles.FrequencyOracle)
+        True
+    """
+
+    @property
+    @abstractmethod
+    def true_rate(self) -> Fraction:
+        """Probability that a report supports the slot of its value."""
+
+    @property
+    @abstractmethod
+    def false_rate(self) -> Fraction:
+        """Probability that a report supports a given other slot."""
+
+    @abstractmethod
+    def support(self, counts: Counts) -> Estimates:
+        """How many reports support each slot.
+
+        Args:
+            counts: Reports by symbol, or by bit; a row for each cohort, or one row.
+
+        Returns:
+            A number for each slot.
+        """
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """Variance that one report adds to an estimated count.
+
+        Args:
+            frequency: Share of the clients that have the value. Default 0, for a rare value.
+
+        Returns:
+            The variance of a count of n reports, divided by n.
+        """
+        p, q = self.true_rate, self.false_rate
+        return float(q * (1 - q) / (p - q) ** 2) + frequency * float((1 - p - q) / (p - q))
+
+    def floor_variance(self, squares: float = 1.0) -> float:  # noqa: ARG002
+        """Variance of an estimated share that more reports do not reduce: that of hash functions.
+
+        Args:
+            squares: Sum of the squared shares of all values, at most 1.
+
+        Returns:
+            0, except for local hashing.
+        """
+        return 0.0
+
+    def estimate(self, counts: Counts, reports: int) -> Estimates:
+        """Unbiased counts of all slots; they may be negative, and they need not add up.
+
+        Args:
+            counts: Reports by symbol, or by bit; a row for each cohort, or one row.
+            reports: Number of reports.
+
+        Returns:
+            A number for each slot.
+        """
+        p, q = float(self.true_rate), float(self.false_rate)
+        return (self.support(np.asarray(counts)) - reports * q) / (p - q)
+
+    def standard_error(self, estimates: Estimates, reports: int) -> Estimates:
+        """Standard deviation of each estimated count, with the frequency taken from the estimate.
+
+        Args:
+            estimates: Counts that `estimate` returned.
+            reports: Number of reports.
+
+        Returns:
+            A number for each slot.
+        """
+        shares = np.clip(np.asarray(estimates, dtype=np.float64) / max(1, reports), 0.0, 1.0)
+        slope = self.variance(1.0) - self.variance(0.0)
+        own = reports * np.maximum(self.variance(0.0) + slope * shares, 0.0)
+        squares = float(np.sum(np.square(estimates))) - float(np.sum(own))
+        floor = self.floor_variance(min(1.0, max(squares, 0.0) / max(1, reports) ** 2))
+        return np.sqrt(own + reports**2 * floor)
+
+    def influence(self) -> float:
+        """The most that one report, sent by anyone, adds to the estimated count of one slot.
+
+        Returns:
+            The number of honest clients that one false report is worth.
+        """
+        return float((1 - self.false_rate) / (self.true_rate - self.false_rate))
+
+    @classmethod
+    def second_ratio(cls, second: Mapping[str, Any]) -> Fraction:
+        """Likelihood ratio of the fresh stage of two, alone.
+
+        Args:
+            second: Parameters of the fresh stage, {"ratio": [a, b]}.
+
+        Returns:
+            The ratio.
+
+        Raises:
+            ParameterError: If the parameters are not those of a fresh stage.
+        """
+        check_fields({"kind": cls.kind, **second}, cls.kind, ("ratio",))
+        return check_ratio(read_ratio(second["ratio"], "ratio"))
+
+    def compose(self, second: Mapping[str, Any]) -> "FrequencyOracle":
+        """The oracle of a report that is randomised twice: a permanent stage, then a fresh one.
+
+        Args:
+            second: Parameters of the fresh stage.
+
+        Returns:
+            The oracle that decodes such reports.
+
+        Raises:
+            UnsupportedError: If two stages of this oracle are not one oracle.
+        """
+        raise UnsupportedError(
+            f"two stages of the oracle {self.kind!r} with second={dict(second)}",
+            because="points and rows of this oracle would link the reports of one client",
+            instead='repeat="two_stage" with the oracles "krr", "unary" or "lh"',
+        )
+
+
+@public_class
+class TwoLevelOracle(FrequencyOracle):
+    """An oracle whose symbols have two probabilities: a weight of `ratio` in the support of the value, 1 outside.
+
+    Subclasses state the size of each support, how many symbols two supports share, and the support itself.
+    """
+
+    @property
+    @abstractmethod
+    def support_size(self) -> int:
+        """Number of symbols in the support of a slot; the same for each slot."""
+
+    @property
+    @abstractmethod
+    def shared_size(self) -> int:
+        """Number of symbols in the supports of two slots at once; the same for each pair."""
+
+    @abstractmethod
+    def support_symbols(self, slot: int) -> Counts:
+        """Symbols in the support of a slot.
+
+        Args:
+            slot: The slot.
+
+        Returns:
+            The symbols, without order.
+        """
+
+    @abstractmethod
+    def is_supporting(self, symbol: int, slot: int) -> bool:
+        """Whether a symbol is in the support of a slot.
+
+        Args:
+            symbol: The symbol.
+            slot: The slot.
+
+        Returns:
+            Whether it is.
+        """
+
+    @property
+    def alphabet(self) -> int:
+        """Number of symbols."""
+        return self.symbols or 0
+
+    @property
+    def total_weight(self) -> Fraction:
+        """Sum of the weights of all symbols."""
+        return self.ratio * self.support_size + self.alphabet - self.support_size
+
+    @property
+    def true_rate(self) -> Fraction:
+        """Probability that a report supports the slot of its value."""
+        return self.ratio * self.support_size / self.total_weight
+
+    @property
+    def false_rate(self) -> Fraction:
+        """Probability that a report supports a given other slot."""
+        return (self.ratio * self.shared_size + self.support_size - self.shared_size) / self.total_weight
+
+    def probability(self, outcome: Outcome, slot: int) -> Fraction:
+        """Probability of a symbol, given the value.
+
+        Args:
+            outcome: The symbol.
+            slot: Slot of the value.
+
+        Returns:
+            The probability, exactly.
+
+        Raises:
+            ParameterError: If there is no such slot.
+        """
+        check_slot(slot, self.size)
+        if not isinstance(outcome, int) or not 0 <= outcome < self.alphabet:
+            return Fraction(0)
+        return (self.ratio if self.is_supporting(outcome, slot) else Fraction(1)) / self.total_weight
+
+    def pmf(self, slot: int) -> dict[Outcome, Fraction]:
+        """Probability of each symbol, given the value.
+
+        Args:
+            slot: Slot of the value.
+
+        Returns:
+            Probabilities by symbol. They add up to one.
+
+        Raises:
+            ParameterError: If there is no such slot.
+        """
+        low, high = 1 / self.total_weight, self.ratio / self.total_weight
+        likelier = set(self.support_symbols(check_slot(slot, self.size)).tolist())
+        return {symbol: high if symbol in likelier else low for symbol in range(self.alphabet)}
+
+    def weights(self, slot: int) -> Estimates:
+        """Probability of each symbol as a column of floats, for simulations of large alphabets.
+
+        Args:
+            slot: Slot of the value.
+
+        Returns:
+            A number for each symbol.
+
+        Raises:
+            ParameterError: If there is no such slot.
+        """
+        row = np.full(self.alphabet, float(1 / self.total_weight))
+        row[self.support_symbols(check_slot(slot, self.size))] = float(self.ratio / self.total_weight)
+        return row
+
+
+def merge_cohorts(counts: Counts) -> Counts:
+    """Counts of all cohorts together, for oracles whose reports mean the same in each."""
+    return counts.sum(axis=0) if counts.ndim == 2 else counts

@@ -1,0 +1,213 @@
+"""False reports: what one of them is worth, and a simulation of how far many move an estimate."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from discreet.errors import ParameterError, UnsupportedError, public_class, short_traceback
+from discreet.exact.numbers import whole
+from discreet.local.oracles import FrequencyOracle, LocalRandomizer
+from discreet.local.oracles.local_hashing import LocalHashing
+from discreet.local.oracles.mean import MeanOracle
+from discreet.local.oracles.oracle import TwoLevelOracle
+from discreet.local.oracles.randomizer import Counts
+from discreet.local.oracles.subset import SubsetSelection
+from discreet.local.oracles.unary import UnaryEncoding
+from discreet.local.poisoning.checks import CollectionCheck, check
+from discreet.local.simulation import simulate as simulate_reports
+from discreet.local.task import Task
+
+Attack = Literal["hidden", "naive"]
+
+
+@public_class
+@dataclass(frozen=True)
+class Poisoning:
+    """What false reports did in a simulation.
+
+    Attributes:
+        fakes: Number of false reports.
+        honest: Estimated count of the target without them.
+        poisoned: Estimated count with them.
+        standard_error: Standard deviation of the estimate without them.
+        influence: What one false report is expected to add, in clients.
+        checks: Checks of the poisoned collection.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.local.poisoning.Poisoning(10, 100.0, 130.0, 40.0, 3.0, ()).shift
+        30.0
+    """
+
+    fakes: int
+    honest: float
+    poisoned: float
+    standard_error: float
+    influence: float
+    checks: tuple[CollectionCheck, ...]
+
+    @property
+    def shift(self) -> float:
+        """How far the estimate moved, in clients."""
+        return self.poisoned - self.honest
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.fakes:,} false reports move the count from {self.honest:,.0f} to {self.poisoned:,.0f}",
+            f"expected: {self.fakes * self.influence:,.0f}, {self.influence:.3g} clients for each",
+            f"noise without them: ± {self.standard_error:,.0f} (one standard deviation)",
+        ]
+        return "\n".join([*lines, *map(str, self.checks)])
+
+
+@short_traceback
+def influence(oracle: LocalRandomizer | Task, targets: Sequence[int] = (0,)) -> float:
+    """The most that one report adds to the estimated counts of some slots together, in clients.
+
+    An honest report adds one to the count of its slot, in expectation.
+
+    Args:
+        oracle: The oracle, or a task.
+        targets: Slots whose counts somebody wants to raise. Default: one slot.
+
+    Returns:
+        The number of honest clients that one false report is worth; for a mean, clients at the end of the range.
+
+    Raises:
+        ParameterError: If a slot is twice among the targets.
+
+    Example:
+        >>> import discreet as dp
+        >>> krr = dp.local.oracles.KaryResponse.calibrate(1024, epsilon=1)
+        >>> unary = dp.local.oracles.UnaryEncoding.optimal(1024, epsilon=1)
+        >>> [round(dp.local.poisoning.influence(each), 1) for each in (krr, unary)]
+        [596.4, 3.2]
+    """
+    oracle = oracle.decoder if isinstance(oracle, Task) else oracle
+    if not isinstance(oracle, FrequencyOracle):
+        return oracle.influence() if isinstance(oracle, MeanOracle) else math.inf
+    if not targets or len(set(targets)) != len(targets) or not all(0 <= slot < oracle.size for slot in targets):
+        raise ParameterError(
+            f"targets={list(targets)}",
+            because=f"they are different slots from 0 to {oracle.size - 1}",
+            instead="targets=[0]",
+        )
+    p, q = float(oracle.true_rate), float(oracle.false_rate)
+    return (_most_supported(oracle, targets) - len(targets) * q) / (p - q)
+
+
+@short_traceback
+def simulate(
+    task: Task | FrequencyOracle,
+    clients: Counts,
+    fakes: int,
+    target: int,
+    *,
+    attack: Attack = "hidden",
+    generator: np.random.Generator | None = None,
+) -> Poisoning:
+    """A collection with false reports for one slot: how far they move its count, and what checks see.
+
+    Args:
+        task: The task, or its oracle.
+        clients: Number of honest clients that have each slot.
+        fakes: Number of false reports.
+        target: Slot whose count they raise.
+        attack: "hidden" draws each report at random among those that help, "naive" sends one and the same.
+            Default "hidden".
+        generator: Where random numbers come from. Default: numpy's, from the operating system.
+
+    Returns:
+        What they did.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp, numpy as np
+        >>> krr = dp.local.oracles.KaryResponse.calibrate(1024, epsilon=1)
+        >>> result = dp.local.poisoning.simulate(krr, np.full(1024, 100), 1_000, target=7)
+        >>> round(result.influence)
+        596
+    """
+    oracle = task.decoder if isinstance(task, Task) else task
+    if not isinstance(oracle, FrequencyOracle) or not 0 <= target < oracle.size or attack not in ("hidden", "naive"):
+        raise ParameterError(
+            f"target={target}, attack={attack!r}",
+            because='the target is a slot of a frequency oracle, and the attack is "hidden" or "naive"',
+            instead='simulate(task, clients, 1000, target=0, attack="hidden")',
+        )
+    source = np.random.default_rng() if generator is None else generator
+    number, honest = whole(fakes, "fakes", least=0), int(np.sum(clients))
+    counts = simulate_reports(oracle, np.asarray(clients), source)
+    poisoned = counts + _false_reports(oracle, number, target, attack, source)
+    before, after = oracle.estimate(counts, honest), oracle.estimate(poisoned, honest + number)
+    return Poisoning(
+        number,
+        float(before[target]),
+        float(after[target]),
+        float(oracle.standard_error(before, honest)[target]),
+        influence(oracle, (target,)),
+        check(oracle, poisoned, honest + number),
+    )
+
+
+def _most_supported(oracle: FrequencyOracle, targets: Sequence[int]) -> int:
+    """The most targets that one report supports."""
+    match oracle:
+        case UnaryEncoding():
+            return len(targets)
+        case SubsetSelection():
+            return min(len(targets), oracle.subset)
+        case LocalHashing():
+            hashes = (oracle.hashes(cohort)[list(targets)] for cohort in range(oracle.cohorts))
+            return int(max(np.bincount(each).max() for each in hashes))
+        case TwoLevelOracle():
+            supported = np.zeros(oracle.alphabet, dtype=np.int64)
+            for slot in targets:
+                supported[oracle.support_symbols(slot)] += 1
+            return int(supported.max())
+    raise UnsupportedError(
+        f"the influence of the oracle {oracle.kind!r} on several slots",
+        because="what one of its reports supports is not known here",
+        instead="oracle.influence()",
+    )
+
+
+def _false_reports(
+    oracle: FrequencyOracle, fakes: int, target: int, attack: Attack, generator: np.random.Generator
+) -> Counts:
+    """Counts of reports that raise one slot."""
+    match oracle:
+        case UnaryEncoding():
+            counts = np.zeros(oracle.size, dtype=np.int64)
+            if attack == "hidden":
+                counts = generator.binomial(fakes, float(oracle.zero), size=oracle.size)
+            counts[target] = fakes
+            return counts
+        case SubsetSelection():
+            others = np.delete(np.arange(oracle.size), target)
+            size, draws = oracle.subset - 1, fakes if attack == "hidden" else 1
+            sets = [generator.choice(others, size=size, replace=False) for _ in range(draws)] if size else []
+            counts = np.bincount(np.concatenate([*sets, [0]]).astype(np.int64), minlength=oracle.size)
+            counts[0] -= 1
+            counts = counts if attack == "hidden" else counts * fakes
+            counts[target] = fakes
+            return counts
+        case LocalHashing():
+            counts = np.zeros((oracle.cohorts, oracle.buckets), dtype=np.int64)
+            cohorts = generator.multinomial(fakes, np.full(oracle.cohorts, 1 / oracle.cohorts))
+            counts[np.arange(oracle.cohorts), [oracle.bucket(target, each) for each in range(oracle.cohorts)]] = cohorts
+            return counts
+        case TwoLevelOracle():
+            counts = np.zeros(oracle.alphabet, dtype=np.int64)
+            symbols = oracle.support_symbols(target)
+            spread = len(symbols) if attack == "hidden" else 1
+            counts[symbols[:spread]] = generator.multinomial(fakes, np.full(spread, 1 / spread))
+            return counts
+    raise UnsupportedError(
+        f"false reports of the oracle {oracle.kind!r}", because="none are known here", instead="KaryResponse"
+    )
