@@ -2,12 +2,15 @@
 
     scripts/bench synthesis [--runs 5] [--epsilon 1] [--fine] [--ours tree graphical]
         [--peer PYTHON --scripts mbi/mechanisms --peers MST AIM --peer-runs 5 2 --model-size 1]
+        [--aim-rounds 0 --seconds 3600 --keep FOLDER]
 
 adult.csv and adult_test.csv are joined: 48,842 rows, all 15 columns. Numbers are in equal bins of public bounds, which
 are coarse (19 to 25) or, with --fine, as fine as 100; other columns have the values of the data, and one slot for "?".
 The delta is 1e-9, and a row is a unit. The three-way marginals are 200 random ones, the same in every run. Seconds are
 processor time of choices, noise, fits and drawn rows; those of peers include their exact counts. PYTHON is that of an
-environment with mbi, whose scripts are in its repository (synthesis_peers.py). NOT PRIVATE: it compares.
+environment with mbi, whose scripts are in its repository (synthesis_peers.py). A peer ends after --seconds of processor
+time; "spent" is the share of the budget that it had used then. Rows of peers are kept in FOLDER, and read from there if
+an earlier run drew them, because AIM takes an hour. NOT PRIVATE: it compares.
 """
 
 import argparse
@@ -51,6 +54,7 @@ BINS = {
 }
 """Bounds of numbers, and their bins: coarse and fine."""
 ONE = Contribution(rows=1, replace_one=False)
+Drawn = tuple[np.ndarray, float, float]
 
 
 def read(folder: Path, *, fine: bool) -> tuple[np.ndarray, Domain]:
@@ -90,29 +94,37 @@ def error(rows: np.ndarray, drawn: np.ndarray, domain: Domain, marginals: list[t
     )
 
 
-def ours(name: str, rows: np.ndarray, domain: Domain, epsilon: Fraction) -> tuple[np.ndarray, float]:
-    """The rows that a synthesizer draws, and its seconds; exact counts are not part of them."""
+def ours(name: str, rows: np.ndarray, domain: Domain, epsilon: Fraction) -> Drawn:
+    """The rows that a synthesizer draws, its seconds without exact counts, and the share of the budget it spent."""
     kind, model_of = OURS[name]
     slots = domain.slots.items()
     columns = tuple(SlotColumn(name, ColumnType.INTEGER, edges=tuple(range(size))) for name, size in slots)
     rho = rho_of(epsilon, DELTA)
-    synthesis = kind().synthesis(SynthesisFacts(columns, None, rho, ONE))
+    synthesis = kind().synthesis(SynthesisFacts(columns, rho, ONE))
     exact = {each: count(rows, domain, each) for each in synthesis.candidates}
     start = time.process_time()
     state = synthesis.train(PrivateCounts(domain, exact, ONE, rho))
     model = model_of(state["model"])
     drawn = model.rows(round(model.total), np.random.default_rng(state["draw"]))
-    return drawn, time.process_time() - start
+    return drawn, time.process_time() - start, 1.0
 
 
-def theirs(name: str, rows: np.ndarray, domain: Domain, given: argparse.Namespace) -> tuple[np.ndarray, float]:
-    """The same of a peer, in a process of its own environment."""
-    with tempfile.TemporaryDirectory() as place:
-        table, drawn = Path(place) / "table.npz", Path(place) / "rows.npy"
+def theirs(name: str, number: int, rows: np.ndarray, domain: Domain, given: argparse.Namespace) -> Drawn:
+    """The same of a peer, in a process of its own environment, unless an earlier run kept its rows."""
+    place = given.keep / f"{name}-{number}"
+    drawn, said = place.with_suffix(".npy"), place.with_suffix(".json")
+    if not said.exists():
+        table = given.keep / "table.npz"
         np.savez(table, rows=rows, sizes=list(domain.slots.values()))
-        words = [name, str(float(given.epsilon)), str(float(DELTA)), str(given.model_size), table, drawn]
-        ran = subprocess.run([given.peer, PEERS, given.scripts, *words], check=True, capture_output=True, text=True)
-        return np.load(drawn), json.loads(ran.stdout.splitlines()[-1])["seconds"]
+        numbers = [
+            str(float(each)) for each in (given.epsilon, DELTA, given.model_size, given.aim_rounds, given.seconds)
+        ]
+        command = [given.peer, PEERS, given.scripts, name, *numbers, table, drawn]
+        with place.with_suffix(".log").open("w") as log:
+            ran = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=log, text=True)
+        said.write_text(ran.stdout.splitlines()[-1])
+    facts = json.loads(said.read_text())
+    return np.load(drawn), facts["seconds"], facts["spent"]
 
 
 def main() -> None:
@@ -127,25 +139,31 @@ def main() -> None:
     parser.add_argument("--peers", nargs="*", default=["MST", "AIM"])
     parser.add_argument("--peer-runs", nargs="*", type=int, default=[5, 2])
     parser.add_argument("--model-size", type=float, default=1.0)
+    parser.add_argument("--aim-rounds", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=3600.0)
+    parser.add_argument("--keep", type=Path, default=Path(tempfile.mkdtemp()))
     given = parser.parse_args()
     rows, domain = read(DATA, fine=given.fine)
     pairs, triples = (list(combinations(domain.names, size)) for size in (2, 3))
     some = [triples[place] for place in np.random.default_rng(20).choice(len(triples), 200, replace=False)]
     print(f"{len(rows):,} rows, slots {list(domain.slots.values())}", flush=True)
-    calls = [(name, given.runs, lambda name=name: ours(name, rows, domain, given.epsilon)) for name in given.ours]
+    calls = [(name, given.runs, lambda _, name=name: ours(name, rows, domain, given.epsilon)) for name in given.ours]
     if given.peer:
         listed = zip(given.peers, given.peer_runs, strict=True)
-        calls += [(name, runs, lambda name=name: theirs(name, rows, domain, given)) for name, runs in listed]
-    print("| synthesizer | two-way | three-way | seconds | runs |\n|---|---|---|---|---|", flush=True)
+        calls += [
+            (name, runs, lambda turn, name=name: theirs(name, turn, rows, domain, given)) for name, runs in listed
+        ]
+    print("| synthesizer | two-way | three-way | seconds | spent | runs |\n|---|---|---|---|---|---|", flush=True)
     for name, runs, call in calls:
         figures = []
-        for _ in range(runs):
-            drawn, seconds = call()
-            figures.append((error(rows, drawn, domain, pairs), error(rows, drawn, domain, some), seconds))
-        two, three, seconds = (statistics.fmean(each) for each in zip(*figures, strict=True))
+        for turn in range(runs):
+            drawn, seconds, spent = call(turn)
+            figures.append((error(rows, drawn, domain, pairs), error(rows, drawn, domain, some), seconds, spent))
+        two, three, seconds, spent = (statistics.fmean(each) for each in zip(*figures, strict=True))
         spread = [statistics.pstdev(each) for each in zip(*figures, strict=True)]
         print(
-            f"| {name} | {two:.4f} ± {spread[0]:.4f} | {three:.4f} ± {spread[1]:.4f} | {seconds:.1f} | {runs} |",
+            f"| {name} | {two:.4f} ± {spread[0]:.4f} | {three:.4f} ± {spread[1]:.4f} | {seconds:.1f} | {spent:.0%} "
+            f"| {runs} |",
             flush=True,
         )
 

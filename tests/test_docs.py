@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -47,6 +48,7 @@ GUIDES = [
         "joins.md",
         "learning.md",
         "learning-step-by-step.md",
+        "local.md",
         "partition-selection.md",
         "post-processing.md",
         "privacy-guarantee.md",
@@ -59,6 +61,7 @@ GUIDES = [
         "sql.md",
         "sparse-vector.md",
         "synthesis.md",
+        "synthesis-step-by-step.md",
     )
 ]
 RUN = [*SESSIONS, *LEDGER, *GUIDES, DOCS / "reference" / "mechanisms-and-accounting.md"]
@@ -436,6 +439,23 @@ class SourceNames:
     used: frozenset[str]
 
 
+class Source:
+    """The names in all modules, and where they are."""
+
+    def __init__(self, paths: Iterator[Path]) -> None:
+        self.modules = {path: source_names(path) for path in paths}
+        self.anywhere = frozenset().union(*(names.defined for names in self.modules.values()))
+        self.classes = {name for name in self.anywhere if name.lstrip("_")[:1].isupper()}
+        self._inside: dict[str, set[str]] = defaultdict(set)
+        for path, names in self.modules.items():
+            for owner in {path.stem, *path.relative_to(ROOT / "src").parts[:-1]}:
+                self._inside[owner] |= names.defined | {path.stem}
+
+    def inside(self, owner: str) -> set[str] | None:
+        """What is defined in the modules and packages of a name, where there are any."""
+        return self._inside.get(owner)
+
+
 def source_names(path: Path) -> SourceNames:
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     stored = [node for node in nodes if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)]
@@ -445,34 +465,32 @@ def source_names(path: Path) -> SourceNames:
     return SourceNames(frozenset(defined), frozenset(used | {path.stem}))
 
 
-def missing_code(page: str, source: dict[Path, SourceNames]) -> list[str]:
+def missing_code(page: str, source: Source) -> list[str]:
     """Names of code in a proof that the source does not have.
 
     `_name` is defined somewhere. `owner.name` is defined in the module or package `owner`; any other owner is a class,
     or a name in one of the modules that the page names, and has such an attribute somewhere.
     """
-    anywhere = frozenset().union(*(names.defined for names in source.values()))
     pages_modules = set(MODULE.findall(page))
-    local = frozenset().union(*(names.used for path, names in source.items() if path.name in pages_modules))
-    owners = local | {name for name in anywhere if name.lstrip("_")[:1].isupper()} | {""}
+    local = frozenset().union(*(names.used for path, names in source.modules.items() if path.name in pages_modules))
+    owners = local | source.classes | {""}
     missing = []
     for owner, name in CODE.findall(page):
-        inside = [path for path in source if owner in (path.stem, *path.relative_to(ROOT / "src").parts[:-1])]
-        known = frozenset().union(*(source[path].defined | {path.stem} for path in inside))
-        is_there = name in known if inside else owner in owners and name in anywhere
+        known = source.inside(owner)
+        is_there = owner in owners and name in source.anywhere if known is None else name in known
         if owner not in LIBRARIES and not is_there:
             missing.append(f"{owner}.{name}" if owner else name)
     return missing
 
 
 def test_every_function_that_a_proof_names_is_there():
-    source = {path: source_names(path) for path in (ROOT / "src").rglob("*.py")}
+    source = Source((ROOT / "src").rglob("*.py"))
     for page in (DOCS / "proofs").rglob("*.md"):
         assert missing_code(page.read_text(encoding="utf-8"), source) == [], page
 
 
 def test_a_name_of_code_that_is_gone_is_found():
-    source = {path: source_names(path) for path in (ROOT / "src" / "discreet" / "engines" / "sql").glob("*.py")}
+    source = Source((ROOT / "src" / "discreet" / "engines" / "sql").glob("*.py"))
     page = "`blocks.py`: `chunks.split_sql`, `casts.split_sql`, `blocks.split_sql(a)`, `_clamp`, `_is_text`, `np.add`"
     assert missing_code(page, source) == ["chunks.split_sql", "casts.split_sql", "_clamp"]
 
@@ -518,3 +536,10 @@ def test_every_module_that_a_proof_or_a_guide_names_is_there():
     pages = [page for page in PAGES if page.parent.name != "decisions" and page.name != "CHANGELOG.md"]
     named_there = [(named(page), name) for page in pages for name in MODULE.findall(page.read_text(encoding="utf-8"))]
     assert [(page, name) for page, name in named_there if name not in there | PLACEHOLDERS] == []
+
+
+def test_what_is_planned_is_not_in_the_package():
+    """Each entry of the list names its planned module, so that the list ends where the package begins."""
+    planned = re.findall(r"^- .* \(planned: (\w+)\)$", (DOCS / "is-this-right-for-me.md").read_text(), re.MULTILINE)
+    assert planned
+    assert not [name for name in planned if name in dp.__all__]

@@ -60,6 +60,13 @@ def test_all_of_spark_is_one_unit_a_slow_test_is_one_and_other_tests_of_a_file_s
     assert tiers.unit_of("tests/test_tiers.py::test_b[1]") == "tests/test_tiers.py"
 
 
+@pytest.mark.parametrize("file", tiers.SLOW_FIXTURES)
+def test_slow_tests_that_share_a_slow_fixture_are_one_unit(file):
+    alone = [name for name in tiers.slow_tests() if name.startswith(f"{file}::")]
+    assert alone
+    assert {tiers.unit_of(name) for name in alone} - {"spark"} == {file}
+
+
 def test_files_with_many_tests_come_first(suite):
     suite.makepyfile(test_a="def test_one(): pass", test_z="def test_1(): pass\ndef test_2(): pass")
     result = suite.runpytest("--tier", "fast", "-v", "test_a.py", "test_z.py")

@@ -16,9 +16,11 @@ SQLite, and a quarter on Spark, half of it for each relation. Also nightly are s
 
 Workers take tests in units: all of Spark on one worker, so that one JVM starts and warms up, then each slow test and
 each case of a lemma or contract by itself, then the other tests of a file together, for the fixtures that they share;
-files with many tests first, so that no worker ends long after the others.
+files with many tests first, so that no worker ends long after the others. Slow tests of files whose fixtures are slow
+themselves stay together.
 """
 
+import gc
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -56,6 +58,15 @@ OPENS_SPARK = (
 NAMES_SPARK = "tests/query/"  # statements in the SQL of Spark, which nothing runs
 LEMMAS, EVERYWHERE = "tests/guarantees/test_lemma", "on_every_engine"
 UNITS_OF_ONE_TEST = (LEMMAS, "tests/contracts/")
+SLOW_FIXTURES = (
+    "tests/cli/test_ledger.py",
+    "tests/cli/test_materialise.py",
+    "tests/ledger/stores/test_postgres.py",
+    "tests/ledger/test_crashes.py",
+    "tests/plan/test_fingerprint.py",
+    "tests/test_servers.py",
+)
+"""Files whose slow tests share a server or a copy of the library: each worker would make one."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -115,6 +126,16 @@ def _is_many(function: str) -> bool:
     return not function.startswith("tests/guarantees/") or function.startswith(LEMMAS) or function.endswith(EVERYWHERE)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect without looking for garbage: 22,000 tests are none, and looking is a sixth of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what belongs to a later tier, and put what takes longest first."""
     tier = config.getoption("tier")
@@ -130,12 +151,13 @@ def unit_of(nodeid: str) -> str:
     if nodeid.startswith(OPENS_SPARK) or ("spark" in nodeid.lower() and not nodeid.startswith(NAMES_SPARK)):
         return "spark"
     is_alone = function_of(nodeid) in slow_tests() or nodeid.startswith(UNITS_OF_ONE_TEST)
-    return nodeid if is_alone else nodeid.partition("::")[0]
+    file = nodeid.partition("::")[0]
+    return nodeid if is_alone and file not in SLOW_FIXTURES else file
 
 
 def _urgency(nodeid: str) -> int:
     unit = unit_of(nodeid)
-    return 0 if unit == "spark" else 1 if unit == nodeid else 2
+    return 0 if unit == "spark" else 1 if unit == nodeid or unit in SLOW_FIXTURES else 2
 
 
 class Units(LoadScopeScheduling):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         errors,
         events,
         learning,
+        local,
         mechanisms,
         plots,
         sandbox,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from discreet.query.sql.statement import sql
     from discreet.release.estimate import Estimate
     from discreet.release.explanation import Explanation
+    from discreet.release.found_slots import FoundSlots
     from discreet.release.guarantee import Guarantee
     from discreet.release.harms import covers
     from discreet.release.model import ModelRelease
@@ -77,6 +79,7 @@ _HOMES = {
     "Estimate": "release.estimate",
     "Explanation": "release.explanation",
     "Failure": "errors",
+    "FoundSlots": "release.found_slots",
     "Guarantee": "release.guarantee",
     "LedgerError": "errors",
     "ModelRelease": "release.model",
@@ -128,6 +131,7 @@ _MODULES = (
     "errors",
     "events",
     "learning",
+    "local",
     "mechanisms",
     "plots",
     "sandbox",
@@ -142,6 +146,7 @@ __all__ = [
     "Estimate",
     "Explanation",
     "Failure",
+    "FoundSlots",
     "Guarantee",
     "LedgerError",
     "ModelRelease",
@@ -176,6 +181,7 @@ __all__ = [
     "interquartile_range",
     "largest",
     "learning",
+    "local",
     "mean",
     "mechanisms",
     "median",

@@ -730,3 +730,15 @@ def test_the_advice_for_bins_and_bounds_fits_the_type_of_the_column(kind, fact, 
             f"tables: {{t: {{privacy_unit: p, columns: {{p: {{type: text}}, c: {{type: {kind}, {fact}}}}}}}}}"
         )
     assert caught.value.instead.startswith(advice)
+
+
+@pytest.mark.parametrize(
+    "fact", ["bounds: [2020-01-01, 2024-12-31]", "bins: [2020-01-01, 2021-01-01]", "bounds: [0, 9]"]
+)
+def test_bounds_of_dates_in_a_catalog_name_the_query_that_takes_them(fact):
+    text = (
+        "tables: {visits: {privacy_unit: id, max_rows: 1, budget: {epsilon: 1}, "
+        f"columns: {{id: {{type: text}}, day: {{type: date, {fact}}}}}}}}}"
+    )
+    with pytest.raises(CatalogError, match=r"synthesize\(\.\.\., bounds={'day': \(dt\.date"):
+        Catalog.parse(text)

@@ -13,7 +13,7 @@ from discreet.cli import app, exit_codes
 from servers import SERVICE
 
 NAMES = sorted(COMMANDS)
-NEVER_REFUSED = {"doctor", "materialise", "version"}
+NEVER_REFUSED = {"doctor", "local demo", "materialise", "version"}
 """Commands that need no file, catalog or ledger."""
 CHANGING = {"ledger cap", "ledger rename"}
 """Commands after which the catalog of the other examples is no longer that of the ledger."""

@@ -43,3 +43,18 @@ def test_a_refusal_is_that_of_run_and_names_the_tables_of_the_catalog(discreet):
 def test_a_missing_catalog_is_refused(discreet):
     assert isinstance(discreet("preview", "q.sql", "--catalog", "none.yaml").exception, CatalogError)
     assert discreet("preview", "q.sql", "--epsilon", "much").exit_code == 2
+
+
+def test_a_statement_is_answered_on_a_saved_synthetic_table(discreet, visits_directory):
+    catalog = (visits_directory / "catalog.yaml").read_text()
+    (visits_directory / "catalog.yaml").write_text(catalog.replace("{epsilon: 2}", "{epsilon: 2, delta: 0.000000001}"))
+    words = ("--epsilon", "1", "--synthesizer", "independent", "--columns", "ward", "--save", "visits.json")
+    assert discreet("synth", "visits", *words).exit_code == 0
+    (visits_directory / "visits.csv").unlink()
+    found = discreet("preview", "q.sql", "--epsilon", "0.5", "--synthetic", "visits.json")
+    assert found.exit_code == 0, found.output
+    assert found.stdout.startswith("SYNTHETIC DATA: a preview on the rows of a released synthetic table")
+    data = json.loads(discreet("preview", "q.sql", "--epsilon", "1", "--synthetic", "visits.json", "--json").stdout)
+    assert data["synthetic_data"] is True
+    missing = discreet("preview", "q.sql", "--epsilon", "0.5", "--synthetic", "none.json")
+    assert isinstance(missing.exception, Refusal)

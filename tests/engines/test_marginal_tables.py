@@ -2,7 +2,8 @@
 
 import datetime as dt
 import math
-from collections import Counter
+from collections import Counter, defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from discreet.catalog.privacy_unit import Caps
 from discreet.engines import RegisteredSource, Workspace, engine_of, source_of
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.plan.physical import Apply, Constant, CountRows, Keys, MissingUnits, Pushdown, Read, Scan
-from discreet.plan.slots import MarginalBatch, SlotColumn, SlotTerm
+from discreet.plan.slots import MarginalBatch, SlotColumn, SlotTerm, UnitColumns, UnitRule
 from opened import ENGINES, KEY, opener
 
 DAY, TIME = dt.date, dt.datetime.fromisoformat
@@ -199,5 +200,131 @@ def test_the_table_of_codes_is_dropped_when_the_counts_are_there(request, tmp_pa
         with engine._use_connection() as cursor:
             names = [name for (name,) in cursor.execute("SELECT table_name FROM duckdb_tables()").fetchall()]
         assert not [name for name in names if "codes" in name]
+    finally:
+        engine.close()
+
+
+NUMBERED = SlotColumn("turn", ColumnType.INTEGER, values=tuple(range(len(ROWS))))
+RULES = {
+    "whole": "min",
+    "real": "max",
+    "text": "max",
+    "town": "min",
+    "day": "max",
+    "one": "max",
+}
+OF_UNITS = (("rows",), ("text",), ("whole", "real"), ("rows", "town"), ("day",), ("one", "text"))
+OF_ROWS = (
+    ("turn",),
+    ("code",),
+    ("rows", "truth"),
+    ("text", "code"),
+    ("whole", "truth"),
+    ("town", "time"),
+    ("one", "code"),
+)
+OWNERS = {
+    "person": [
+        None if i % 17 == 0 else ["p", "P", "p ", "", "é", "e\u0301"][i % 6] + str(i % 5) for i in range(len(ROWS))
+    ],
+    "house": [None if i % 19 == 0 else f"h{i % 3}" for i in range(len(ROWS))],
+}
+
+
+def unit_batch(unit, missing, max_rows):
+    """Marginals of units and of rows, where the turn of a row tells which rows count."""
+    numbers = SlotColumn("rows", ColumnType.INTEGER, values=tuple(range(1, max_rows + 1)))
+    batch = batch_of((*OF_UNITS, *OF_ROWS), columns=(*COLUMNS, NUMBERED), unit=unit, max_rows=max_rows)
+    rules = tuple((name, UnitRule(rule)) for name, rule in RULES.items())
+    scan = replace(batch.pushdown.scan, missing_units=missing)
+    return replace(batch, pushdown=replace(batch.pushdown, scan=scan), units=UnitColumns(numbers, rules))
+
+
+def units_of(unit, missing, turns):
+    """The rows of each unit among some; rows without a whole unit are nobody's, or those of one."""
+    found = defaultdict(list)
+    for turn in turns:
+        owner = tuple(OWNERS[name][turn] for name in unit)
+        if None not in owner:
+            found[owner].append(turn)
+        elif missing is MissingUnits.ONE_UNIT:
+            found[None].append(turn)
+    return found
+
+
+def unit_slot(name, turns):
+    slots = [slot(SLOTS[name], ROWS[turn][list(SLOTS).index(name)]) for turn in turns]
+    declared = [each for each in slots if each != SLOTS[name].missing]
+    if not declared:
+        return SLOTS[name].missing
+    return min(declared) if RULES[name] == "min" else max(declared)
+
+
+def unit_brute_force(marginal, units, batch):
+    """The counts of a marginal, unit by unit and row by row."""
+    found = Counter()
+    for turns in units.values():
+        for turn in turns[:1] if batch.units.covers(marginal) else turns:
+            own = {name: unit_slot(name, turns) for name in RULES} | {"rows": len(turns) - 1, "turn": turn}
+            row = {name: slot(SLOTS[name], ROWS[turn][place]) for place, name in enumerate(SLOTS)}
+            found[tuple((row | own)[name] for name in marginal)] += 1
+    counts = np.zeros(batch.shape(marginal), dtype=np.int64)
+    for cell, number in found.items():
+        counts[cell] = number
+    return counts
+
+
+@pytest.mark.pitfall("A16")
+@pytest.mark.parametrize("missing", MissingUnits)
+@pytest.mark.parametrize(("unit", "max_rows"), [(("person",), 3), (("person", "house"), 2), (("house",), 90)])
+@pytest.mark.parametrize("kind", ENGINES)
+def test_marginals_of_units_and_of_their_rows_are_those_of_a_brute_force_count(
+    kind, unit, max_rows, missing, request, tmp_path
+):
+    owners = {name: pa.array(OWNERS[name], pa.string()) for name in OWNERS}
+    engine = opener(kind, request)({"t": table_of(ROWS, turn=pa.array(range(len(ROWS))), **owners)}, tmp_path)
+    batch = unit_batch(unit, missing, max_rows)
+    try:
+        found = engine.marginals(engine.prepare_marginals(batch))
+    finally:
+        engine.close()
+    turns = np.flatnonzero(found["turn",]).tolist()
+    units, everybody = units_of(unit, missing, turns), units_of(unit, missing, range(len(ROWS)))
+    assert {name: len(own) for name, own in units.items()} == {
+        name: min(len(own), max_rows) for name, own in everybody.items()
+    }
+    for marginal, counts in found.items():
+        assert counts.tolist() == unit_brute_force(marginal, units, batch).tolist(), marginal
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_a_unit_without_a_row_that_meets_a_condition_is_not_counted(kind, request, tmp_path):
+    owners = {name: pa.array(OWNERS[name], pa.string()) for name in OWNERS}
+    engine = opener(kind, request)({"t": table_of(ROWS, turn=pa.array(range(len(ROWS))), **owners)}, tmp_path)
+    batch = unit_batch(("person",), MissingUnits.DROP, 3)
+    condition = Apply("lt", (Read("turn", ColumnType.INTEGER), Constant(20, ColumnType.INTEGER)), ColumnType.BOOLEAN)
+    batch = replace(batch, pushdown=replace(batch.pushdown, predicate=condition))
+    try:
+        found = engine.marginals(engine.prepare_marginals(batch))
+    finally:
+        engine.close()
+    turns = np.flatnonzero(found["turn",]).tolist()
+    assert turns
+    assert max(turns) < 20
+    for marginal, counts in found.items():
+        expected = unit_brute_force(marginal, units_of(("person",), MissingUnits.DROP, turns), batch)
+        assert counts.tolist() == expected.tolist(), marginal
+
+
+def test_columns_of_units_that_nothing_names_are_refused_before_a_row_is_read(request, tmp_path):
+    engine = opener("duckdb", request)({"t": table_of(ROWS, turn=pa.array(range(len(ROWS))))}, tmp_path)
+    batch = unit_batch((), MissingUnits.DROP, 3)
+    named = unit_batch(("person",), MissingUnits.DROP, 3)
+    numbers = SlotColumn("rows", ColumnType.INTEGER, values=(2, 1))
+    unknown = replace(named, units=replace(named.units, rules=(("nobody", UnitRule.MIN),)))
+    try:
+        for wrong in (batch, unknown, replace(named, units=replace(named.units, number=numbers))):
+            with pytest.raises(ParameterError, match="columns of units"):
+                engine.prepare_marginals(wrong)
     finally:
         engine.close()

@@ -147,7 +147,7 @@ def test_an_engine_that_cannot_be_loaded_is_left_out_with_a_warning_and_the_othe
     package = Path(dp.__file__).parents[1]
     code = "from discreet.engines import registry; print(len(registry.modules()), registry.has_tables('visits.csv'))"
     found = _run(code, tmp_path, tmp_path / "outside", package)
-    assert found.stdout == "3 False\n"
+    assert found.stdout == "4 False\n"
     assert f"engine 'dump' is left out: {why}" in found.stderr
 
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from discreet.catalog.catalog import ColumnType
-from discreet.plan.slots import SlotColumn, columns_from_json, columns_to_json
+from discreet.plan.slots import SlotColumn, UnitColumns, UnitRule, columns_from_json, columns_to_json
 
 
 def test_bins_have_one_slot_each_and_missing_values_the_last():
@@ -44,3 +44,12 @@ def test_a_damaged_column_is_not_read(damage):
     written = SlotColumn("age", ColumnType.INTEGER, edges=(0, 10, 20)).to_json()
     with pytest.raises((KeyError, TypeError, ValueError)):
         SlotColumn.from_json(written | damage)
+
+
+def test_a_marginal_of_columns_of_units_alone_counts_units():
+    number = SlotColumn("visits", ColumnType.INTEGER, values=(1, 2, 3))
+    units = UnitColumns(number, (("sex", UnitRule.MIN),))
+    assert units.names == ("visits", "sex")
+    assert units.covers(("sex",))
+    assert units.covers(("visits", "sex"))
+    assert not units.covers(("sex", "ward"))

@@ -23,6 +23,7 @@ def test_the_bounds_of_a_contribution_are_those_of_its_fullest_cells(replace_one
     moves = np.array([3, -3 if replace_one else 0])
     assert contribution.l1 == np.abs(moves).sum()
     assert contribution.l2_squared == (moves**2).sum()
+    assert contribution.of_units == Contribution(1, replace_one)
 
 
 def test_an_object_that_is_no_synthesizer_of_ours_is_refused():

@@ -1,4 +1,4 @@
-"""Format 0 is frozen: its names are those of 0.1.0, and every kind of plan has one.
+"""Format 0 is frozen: its names are those of 0.1.0, and every kind of plan of then has one.
 
 Its fingerprints are held, one for every kind of question, by tests/plan/test_fingerprint.py.
 """

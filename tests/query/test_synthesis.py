@@ -16,6 +16,8 @@ def test_a_query_holds_the_columns_edges_and_workload():
     assert query.columns == ("age", "sex")
     assert query.edges == (("age", (0, 18)),)
     assert query.workload == (("age",), ("sex",))
+    query = T.synthesize(SYNTHESIZER, keys={"sex": ["F", "M"]}, bounds={"age": (0, 99)})
+    assert (query.keys, query.bounds) == ((("sex", ("F", "M")),), (("age", (0, 99)),))
 
 
 @pytest.mark.parametrize(
@@ -28,6 +30,12 @@ def test_a_query_holds_the_columns_edges_and_workload():
         {"edges": [0, 1]},
         {"edges": {"age": "01"}},
         {"edges": {1: [0, 1]}},
+        {"keys": ["F", "M"]},
+        {"keys": {"sex": "FM"}},
+        {"keys": {}},
+        {"bounds": (0, 1)},
+        {"edges": {"age": [0, 1]}, "keys": {"age": [0, 1]}},
+        {"edges": {"age": [0, 1]}, "bounds": {"age": (0, 1)}},
         {"workload": "age"},
         {"workload": ["age"]},
         {"workload": [[]]},

@@ -33,5 +33,23 @@ def test_names_of_columns_move_no_cursor():
 
 def test_figures_are_plain_data():
     data = json.loads(json.dumps(QUALITY.to_json()))
-    assert data["marginals"][2] == {"columns": ["age", "sex"], "distance": 0.5, "noise": 0.1}
+    assert data["marginals"][2] == {"columns": ["age", "sex"], "distance": 0.5, "noise": 0.1, "drawing": 0.0}
     assert data["rows"] == 1_000
+
+
+def test_the_page_has_no_stamp_and_says_that_it_may_be_published(tmp_path):
+    place = QUALITY.save(tmp_path / "quality.html")
+    text = place.read_text(encoding="utf-8")
+    assert text == QUALITY.to_html()
+    assert "may be published" in text
+    assert "For the owners" not in text
+
+
+def test_few_rows_and_much_noise_are_said_beside_the_distances():
+    few = MeasuredQuality(10, (MarginalQuality(("age",), 0.3, 0.02, 0.25),))
+    assert "distance 0.3000, noise alone 0.0200, drawing 0.2500" in str(few)
+    assert "error of drawing" in str(few)
+    assert '<th scope="col">drawing</th>' in few.to_html()
+    assert "error of drawing" not in str(QUALITY)
+    assert "drawing</th>" not in QUALITY.to_html()
+    assert "larger than its counts" in str(MeasuredQuality(10, (MarginalQuality(("age",), 3.0, 11503.5),)))

@@ -1,5 +1,7 @@
 """A synthetic table is written as plain data and read back; damaged data is refused."""
 
+import datetime as dt
+
 import pyarrow.parquet as pq
 import pytest
 
@@ -101,3 +103,133 @@ def test_the_quality_of_a_table_is_that_of_its_own_noisy_marginals():
     assert released(state=STATE | {"total": -3.0}).quality().rows == 1
     with pytest.raises(ParameterError, match="0 rows"):
         released().quality(0)
+
+
+LINKED = STATE | {
+    "columns": [{"name": "visit_count", "type": "integer", "edges": [], "values": [1, 2]}, COLUMN],
+    "model": {
+        "kind": "two_level",
+        "identifier": "who",
+        "persons": MODEL
+        | {"columns": [MODEL["columns"][0] | {"name": "visit_count", "probabilities": [0.5, 0.5, 0.0]}]},
+        "visits": MODEL
+        | {
+            "columns": [
+                MODEL["columns"][0] | {"name": "visit_count", "probabilities": [1 / 3, 2 / 3, 0.0]},
+                *MODEL["columns"],
+            ]
+        },
+    },
+}
+
+
+def test_a_two_level_table_gives_persons_and_visits(tmp_path):
+    table = released(state=LINKED, name="two levels")
+    tables = table.to_tables()
+    assert {name: each.column_names for name, each in tables.items()} == {
+        "persons": ["who", "visit_count"],
+        "visits": ["who", "sex"],
+    }
+    assert tables["visits"].num_rows == table.rows == 4
+    assert tables["visits"].schema.metadata[b"discreet.synthetic"] == b"epsilon 1"
+    assert table.to_arrow().column_names == ["who", "visit_count", "sex"]
+    assert table.to_arrow()["sex"].equals(tables["visits"]["sex"])
+    table.to_parquet(tmp_path / "both", rows=40)
+    written = {name: pq.read_table(tmp_path / "both" / f"{name}.parquet") for name in tables}
+    assert written["visits"].equals(table.to_tables(40)["visits"])
+    assert written["persons"].schema.metadata[b"discreet.synthetic"] == b"epsilon 1"
+    table.to_parquet(tmp_path / "joined.parquet")
+    assert pq.read_table(tmp_path / "joined.parquet").num_rows == 4
+    assert dp.SyntheticTable.from_json(table.to_json()) == table
+
+
+def test_two_levels_need_a_directory_and_a_two_level_table(tmp_path):
+    with pytest.raises(UnsupportedError, match="one level"):
+        released().to_tables()
+    with pytest.raises(UnsupportedError, match=r"ends in \.parquet"):
+        released().to_parquet(tmp_path / "both")
+    table = released(state=LINKED)
+    with pytest.raises(ParameterError, match="no such directory"):
+        table.to_parquet(tmp_path / "nowhere" / "both")
+    (tmp_path / "file").touch()
+    with pytest.raises(ParameterError, match="no such directory"):
+        table.to_parquet(tmp_path / "file")
+    with pytest.raises(ParameterError, match="rows=-1"):
+        table.to_tables(-1)
+
+
+def test_a_file_that_is_missing_is_one_that_a_table_saves(tmp_path):
+    with pytest.raises(ParameterError, match=r'table\.save\("people\.json"\)'):
+        dp.SyntheticTable.load(tmp_path / "nothing.json")
+
+
+EXACT = released(private=False)
+MARK = "NOT PRIVATE"
+
+
+def test_rows_of_a_table_of_testing_are_labelled_so_in_arrow_and_parquet(tmp_path):
+    EXACT.to_parquet(tmp_path / "rows.parquet")
+    for schema in (EXACT.to_arrow().schema, pq.read_schema(tmp_path / "rows.parquet")):
+        assert schema.metadata[b"discreet.synthetic"].decode().startswith(MARK)
+        assert schema.metadata[b"discreet.synthetic"].endswith(b"epsilon 1")
+    assert MARK not in released().label
+
+
+def test_answers_and_quality_of_a_table_of_testing_are_marked():
+    query = dp.table("people").agg(n=dp.count())
+    answer, quality = EXACT.answer(query), EXACT.quality()
+    for text in (str(answer), answer._repr_html_(), str(quality), quality.to_html()):
+        assert MARK in text
+    assert answer.to_arrow().schema.metadata[b"discreet.synthetic"].decode().startswith(MARK)
+    assert answer.to_json()["private"] is quality.to_json()["private"] is False
+    assert "may be published" not in quality.to_html()
+    assert "under the guarantee" not in quality.to_html()
+    answer, quality = released().answer(query), released().quality()
+    for text in (str(answer), answer._repr_html_(), str(quality), quality.to_html()):
+        assert MARK not in text
+    assert answer.to_arrow().schema.metadata is None
+    assert answer.to_json()["private"] is quality.to_json()["private"] is True
+
+
+WIDE = {
+    "columns": [
+        {"name": "age", "type": "integer", "edges": [0, 50, 100], "values": []},
+        {"name": "day", "type": "date", "edges": ["2024-01-01", "2025-01-01"], "values": []},
+        {"name": "smoker", "type": "boolean", "edges": [], "values": [False, True]},
+        COLUMN,
+    ],
+    "total": 40.0,
+    "measurements": [],
+    "draw": 7,
+}
+
+
+def wide(missing):
+    """A table of four columns, with or without missing values."""
+    sizes = {"age": 3, "day": 2, "smoker": 3, "sex": 3}
+    columns = [
+        {
+            "name": name,
+            "groups": list(range(size)),
+            "shares": [1.0] * size,
+            "probabilities": [*[(1 - missing) / (size - 1)] * (size - 1), missing],
+        }
+        for name, size in sizes.items()
+    ]
+    return released(state=WIDE | {"model": {"kind": "tree", "total": 40.0, "columns": columns, "edges": []}})
+
+
+def test_types_of_a_frame_do_not_depend_on_missing_values():
+    with_some, without = wide(0.25).to_pandas(), wide(0.0).to_pandas()
+    assert with_some["age"].isna().any()
+    assert not without.isna().any().any()
+    assert dict(with_some.dtypes) == dict(without.dtypes)
+    assert str(without["age"].dtype) == "Int64"
+    assert str(without["smoker"].dtype) == "boolean"
+    assert with_some["age"].dropna().between(0, 99).all()
+
+
+def test_slots_are_public_as_those_of_found_slots_are():
+    table = wide(0.0)
+    assert table.edges == {"age": (0, 50, 100), "day": (dt.date(2024, 1, 1), dt.date(2025, 1, 1))}
+    assert table.keys == {"smoker": (False, True), "sex": ("F", "M")}

@@ -1,5 +1,6 @@
 """Drafting: the owner's words become a catalog, and types are read once and then frozen."""
 
+import datetime as dt
 from pathlib import Path
 
 import pandas as pd
@@ -310,3 +311,31 @@ def test_text_that_is_declared_a_time_can_be_sliced(tmp_path):
         dp.testing.protect(path, slice=OCTOBER, **WORDS)
     with dp.testing.protect(path, slice=OCTOBER, types={"seen": "timestamp"}, **WORDS) as session:
         assert session.release(dp.table("visits-2026-10").agg(n=dp.count()), epsilon=1).value() == 1
+
+
+def test_bounds_of_dates_name_the_column_and_the_query_that_takes_them():
+    dates = (dt.date(2020, 1, 1), dt.date(2024, 12, 31))
+    wanted = r"bounds={'day': \(dt.date\(2020, 1, 1\), dt.date\(2024, 12, 31\)\)}"
+    for given in (dates, ("2020-01-01", "2024-12-31")):
+        with pytest.raises(ParameterError, match=f"'day' that are dates.*\n.*\n.*{wanted}"):
+            by_column(keys=None, bounds={"day": given}, types=None, missing=None, bins=None)
+    with pytest.raises(ParameterError, match=r"of 'cost'\n.*\n.*bounds=\{'cost': \(0, 5\)\}"):
+        by_column(keys=None, bounds={"cost": (5, 0)}, types=None, missing=None, bins=None)
+
+
+def test_columns_keep_the_order_of_the_source_so_that_a_synthetic_table_is_charged_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("people.csv").write_text("id,sex,age\n" + "".join(f"{i},{'fm'[i % 2]},{i % 90}\n" for i in range(100)))
+    facts = {"privacy_unit": "id", "max_rows": 1, "budget": dp.Budget(epsilon=4, delta=1e-9)}
+    facts |= {"bounds": {"age": (0, 90)}, "keys": {"sex": ["f", "m"]}, "ledger": "ledger.sqlite"}
+    query, tables = dp.table("people").synthesize(dp.synthesis.IndependentSynthesizer()), []
+    for _ in range(2):
+        with dp.protect("people.csv", **facts) as session:
+            tables.append(session.release(query, epsilon=1))
+            text = session.catalog.to_yaml()
+    Path("catalog.yaml").write_text(text)
+    with dp.Session("catalog.yaml", ledger="ledger.sqlite") as session:
+        assert list(session.catalog.table("people").columns) == ["id", "sex", "age"]
+        tables.append(session.release(query, epsilon=1))
+    assert [table.repeated for table in tables] == [False, True, True]
+    assert len({table.columns for table in tables}) == 1

@@ -1,5 +1,8 @@
 """`dp.preview`: the answer that a release would be, on generated data that cannot be taken for the dataset."""
 
+from dataclasses import replace
+
+import pyarrow as pa
 import pytest
 
 import discreet as dp
@@ -107,3 +110,64 @@ def test_a_session_gives_the_catalog_of_a_preview():
         with pytest.raises(ParameterError, match="a preview of a session"):
             dp.preview(session, dp.table("visits").agg(n=dp.count()), epsilon=0.5)
     assert found.value() > 5_000
+
+
+def released(epsilon=1, **facts):
+    """A synthetic table of 600 visits, most of them in one ward; and the catalog."""
+    rows = pa.table({"patient_id": range(600), "visit_id": range(600), "ward": ["A"] * 500 + ["B"] * 100})
+    words = {"privacy_unit": "patient_id", "max_rows": 1, "keys": {"ward": ["A", "B"]}} | facts
+    budget = dp.Budget(epsilon=4, delta=1e-9)
+    with dp.protect(rows, name="visits", budget=budget, ledger=":memory:", **words) as session:
+        kind = dp.synthesis.IndependentSynthesizer()
+        query = dp.table("visits").synthesize(kind, columns=["ward"])
+        return session.release(query, epsilon=epsilon), session.catalog, float(session.remaining())
+
+
+def test_a_preview_on_a_synthetic_table_has_its_rows_and_its_label():
+    table, catalog, _ = released(4)
+    found = dp.preview(catalog, by_ward(), epsilon=4, synthetic=table)
+    rows = table.to_arrow()["ward"].to_pylist()
+    assert abs(found["n"][0] - rows.count("A")) < 50  # the 95% margin is 5
+    assert found.dataset == "visits (synthetic table)"
+    assert "(generated data)" not in str(found)
+    for text in (str(found), found._repr_html_(), found._page()):
+        assert "SYNTHETIC DATA: a preview on the rows of a released synthetic table" in text
+    assert "spent" not in str(found)
+    with pytest.raises(UnsupportedError, match="generated data"):
+        found.save("table.csv")
+    assert int(dp.preview(catalog, dp.table("visits").agg(n=dp.count_units()), epsilon=4, synthetic=table)["n"][0]) > 0
+
+
+def test_a_column_that_the_synthetic_table_does_not_have_is_refused():
+    table, catalog, _ = released()
+    visits = dp.table("visits")
+    query = visits.where(visits.visit_id > 3).agg(n=dp.count())
+    with pytest.raises(ParameterError, match="does not have that column"):
+        dp.preview(catalog, query, epsilon=1, synthetic=table)
+    with pytest.raises(ParameterError, match="a synthetic table that was released"):
+        dp.preview(catalog, by_ward(), epsilon=1, synthetic=table.to_arrow())
+
+
+def test_a_synthetic_table_of_another_dataset_is_refused(catalog):
+    table, _, _ = released()
+    other = dp.Catalog.parse(FACTS.replace("visits", "stays"))
+    with pytest.raises(NameNotFoundError, match="visits"):
+        dp.preview(other, dp.table("stays").agg(n=dp.count()), epsilon=1, synthetic=table)
+    assert len(dp.preview(catalog, by_ward(), epsilon=1, synthetic=table)) == 2
+
+
+def test_a_public_table_joins_the_rows_of_a_synthetic_one(catalog):
+    table, _, _ = released()
+    joined = dp.sql("SELECT floor, COUNT(*) AS n FROM visits JOIN wards USING (ward) GROUP BY floor")
+    found = dp.preview(catalog, joined, epsilon=1, synthetic=table)
+    assert abs(sum(found["n"]) - table.rows) < 300
+
+
+def test_a_preview_on_a_synthetic_table_of_testing_is_marked():
+    table, catalog, _ = released()
+    exact = dp.preview(catalog, by_ward(), epsilon=4, synthetic=replace(table, private=False))
+    assert exact.dataset == "visits (synthetic table without noise) (generated data)"
+    for text in (str(exact), exact._repr_html_(), exact._page()):
+        assert "NOT PRIVATE: rows of a synthetic table made without noise" in text
+        assert "SYNTHETIC DATA" in text
+    assert "NOT PRIVATE" not in str(dp.preview(catalog, by_ward(), epsilon=4, synthetic=table))

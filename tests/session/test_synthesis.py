@@ -1,5 +1,7 @@
 """A synthetic table is a query of a session: charged whole before a row is read, stored, and found again."""
 
+import datetime as dt
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -94,9 +96,19 @@ def test_a_table_is_explained_before_anything_is_spent():
     assert "of one id at most 2 rows in all" in text
 
 
-def test_accuracy_that_depends_on_rows_is_not_stated_in_advance():
-    with protected() as session, pytest.raises(dp.Refusal, match="depends on the rows"):
-        session.epsilon_for(QUERY, margin=1)
+@pytest.mark.parametrize("kind", ["IndependentSynthesizer", "TreeSynthesizer", "GraphicalSynthesizer"])
+def test_the_margin_of_a_slot_is_stated_in_advance_solved_for_and_kept(kind):
+    query = dp.table("people").synthesize(getattr(dp.synthesis, kind)())
+    with protected() as session:
+        epsilon = session.epsilon_for(query, margin=60)
+        table, *columns = session.explain(query, epsilon=epsilon).outputs
+        assert 50 < table.margin <= 60
+        assert session.epsilon_for(query, margin=60, output=columns[0].name) <= epsilon
+        released = session.release(query, epsilon=epsilon)
+    for output in columns:
+        missing = dp.table("people").where(dp.table("people")[output.name].is_missing()).agg(n=dp.count())
+        (row,) = released.answer(missing).rows
+        assert row.upper - row.measured == output.margin
 
 
 def test_a_table_that_does_not_fit_the_budget_reads_nothing(monkeypatch):
@@ -159,14 +171,60 @@ def test_no_cell_that_is_not_declared_is_in_a_release(synthesizer):
     assert np.max(table.to_arrow()["age"].drop_null().to_numpy()) <= 89
 
 
-def test_constraints_hold_in_the_rows_of_a_release_and_are_part_of_the_query():
+@pytest.mark.parametrize("kind", [dp.synthesis.TreeSynthesizer, dp.synthesis.GraphicalSynthesizer])
+def test_constraints_hold_in_the_rows_of_a_release_and_are_part_of_the_query(kind):
     never = dp.synthesis.Exclusion({"sex": "F", "income": "no"})
-    query = T.synthesize(dp.synthesis.TreeSynthesizer(constraints=[never]))
+    query = T.synthesize(kind(constraints=[never]))
     with protected() as session:
         table = session.release(query, epsilon=1)
         left = float(session.remaining())
-        free = session.release(T.synthesize(dp.synthesis.TreeSynthesizer()), epsilon=1)
+        free = session.release(T.synthesize(kind()), epsilon=1)
         assert float(session.remaining()) < left
     rows = table.to_arrow(500).to_pylist()
     assert not [row for row in rows if row["sex"] == "F" and row["income"] == "no"]
     assert free.state["measurements"] != table.state["measurements"]
+
+
+DATES = ROWS.append_column("born", pa.array([dt.date(1950 + i % 50, 1, 1) for i in range(600)]))
+
+
+def test_slots_that_the_query_declares_need_nothing_in_the_catalog():
+    words = {"keys": {"sex": ["F", "M"], "income": ["no", "yes"]}, "edges": {"age": [0, 30, 60, 90]}}
+    query = T.synthesize(
+        dp.synthesis.TreeSynthesizer(), **words, bounds={"born": (dt.date(1950, 1, 1), dt.date(1999, 12, 31))}
+    )
+    with protected(dp.testing.protect, rows=DATES, keys={}, bounds={}, fixed_schema=True) as session:
+        table = session.release(query, epsilon=1)
+        with pytest.raises(dp.Refusal, match="possible values are not public"):
+            session.release(T.synthesize(dp.synthesis.TreeSynthesizer()), epsilon=1)
+    found = measured(table)
+    assert found[("age",)] == [210, 210, 180, 0]
+    assert found[("sex",)] == [300, 300, 0]
+    assert sum(found[("born",)]) == 600
+    assert found[("born",)][-1] == 0
+
+
+def test_persons_and_visits_are_one_charge_and_found_again():
+    two_level = dp.synthesis.TwoLevelSynthesizer({"sex": "min"})
+    with protected() as session:
+        text = str(session.explain(T.synthesize(two_level), epsilon=1))
+        assert "'sex' by min" in text
+        first = session.release(T.synthesize(two_level), epsilon=1)
+        left = float(session.remaining())
+        again = session.release(T.synthesize(dp.synthesis.TwoLevelSynthesizer({"sex": "min"})), epsilon=1)
+        assert again.repeated
+        assert again.to_tables()["visits"].equals(first.to_tables()["visits"])
+        assert float(session.remaining()) == left
+        other = session.release(T.synthesize(dp.synthesis.TwoLevelSynthesizer({"sex": "max"})), epsilon=1)
+        assert not other.repeated
+
+
+def test_exact_persons_have_their_own_columns_and_numbers_of_visits():
+    with protected(dp.testing.protect) as session:
+        table = session.release(T.synthesize(dp.synthesis.TwoLevelSynthesizer({"sex": "min"})), epsilon=1)
+    persons = {tuple(each["columns"]): each["values"] for each in table.state["persons"]["measurements"]}
+    assert persons["visit_count",] == [0, 300, 0]
+    assert persons["sex",] == [300, 0, 0]  # each person has an F and an M
+    assert measured(table)[("income",)] == [200, 200, 200]
+    assert table.to_tables()["persons"].num_rows == 300
+    assert table.quality().rows == 600

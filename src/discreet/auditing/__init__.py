@@ -11,7 +11,7 @@ The layers, from the surest to the widest; each returns findings, and one report
     1  audit_plan, audit_function   exact answers on adversarial neighbours, against the stated sensitivity
     2  check_masses, compare_masses exact probabilities of discrete mechanisms, against the claim
     3  audit                        any callable, sampled: value, bits, NaN, length, keys, errors, run time
-    4  one_run, audit_model         canaries, for whole pipelines that run once
+    4  one_run, audit_model, audit_synthesis  canaries, for whole pipelines that run once
     5  compare_calls                everything that can be seen beside the numbers
 
 A finding says what was found, never that something is private: an audit can refute a claim and cannot prove one. An
@@ -37,6 +37,7 @@ from discreet.auditing.sensitivity.audit import audit_function, audit_plan
 from discreet.auditing.sensitivity.lists import neighbouring_lists
 from discreet.auditing.side_channels.audit import compare_calls
 from discreet.auditing.statistical.audit import audit
+from discreet.auditing.synthesis import audit_synthesis
 
 __all__ = [
     "Claim",
@@ -48,6 +49,7 @@ __all__ = [
     "audit_function",
     "audit_model",
     "audit_plan",
+    "audit_synthesis",
     "check_masses",
     "check_mechanism",
     "check_session",

@@ -489,7 +489,7 @@ def _nearest_field(error: Mapping[str, Any]) -> str:
         return f"type: {nearest_type(str(error['input']))}"
     if "keys: '" in error["msg"] and "is not of type" in error["msg"]:
         return f'types={{{place!r}: "text"}} in dp.protect, or type: text in the catalog'
-    if advice := column_advice(error["loc"], error["msg"]):
+    if advice := column_advice(error["loc"], error["msg"], error["input"]):
         return advice
     nearest = suggestion(place, fields) if error["type"] == "extra_forbidden" else ""
     if "slice" in error["loc"] and nearest not in fields:

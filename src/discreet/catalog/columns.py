@@ -11,6 +11,7 @@ column of numbers in bins, of which there are three kinds; other queries do not 
 import datetime as dt
 import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
@@ -25,7 +26,7 @@ from discreet.exact.numbers import rational
 Value = str | int | bool | dt.date | dt.datetime | None
 
 _UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
-_PLAIN = frozenset({str, int, bool, float, dt.date, dt.datetime, type(None)})
+_PLAIN = (str, int, bool, float, dt.date, dt.datetime, type(None))
 MOST_BINS = 4_095
 _RATIO = re.compile(r"-?[0-9]{1,400}/[1-9][0-9]{0,400}")
 
@@ -48,26 +49,49 @@ UNSTRUCTURED = (ColumnType.DOCUMENT, ColumnType.BINARY)
 
 
 def python_value(value: Any) -> object:
-    """A value as plain Python has it: scalars of numpy and pandas, and subclasses of text and numbers, converted."""
-    kind = type(value)
-    if kind in _PLAIN or kind.__name__ in ("NaTType", "NAType"):
-        return value if kind in _PLAIN else None
-    if kind.__module__ == "numpy" and value.shape == ():
-        fine = kind.__name__ == "datetime64" and "[D]" not in str(value.dtype)
-        item = (value.astype("datetime64[us]") if fine else value).item()
-        return item if type(item) is kind else python_value(item)
+    """A value as plain Python has it: scalars of numpy and pandas, and subclasses of text and numbers, converted.
+
+    A subclass may say anything of itself, and print as SQL. So methods of plain classes read it, never its own.
+    """
+    if is_plain(value):
+        return value
+    if type(value).__name__ in ("NaTType", "NAType"):
+        return None
+    if _is_numpy_scalar(value):
+        return _numpy_value(value)
     match value:
         case str():
             return str.__str__(value)
         case int():
-            return int(value)
+            return int.__index__(value)
         case float():
-            return float(value)
+            return float.__float__(value)
         case dt.datetime():
-            return dt.datetime.combine(value.date(), value.timetz())
+            return dt.datetime.combine(dt.datetime.date(value), dt.datetime.timetz(value))
         case dt.date():
-            return dt.date(value.year, value.month, value.day)
+            return dt.date.fromordinal(dt.date.toordinal(value))
     return value
+
+
+def is_plain(value: object) -> bool:
+    """Whether a value is of one of the plain classes itself. A class can redefine its `==`, but not its identity."""
+    return any(type(value) is kind for kind in _PLAIN)
+
+
+def _is_numpy_scalar(value: object) -> bool:
+    """Whether the class is one of numpy itself; numpy is not imported for values that are none of its own."""
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is None:
+        return False
+    is_array = type(value) is numpy.ndarray and numpy.ndim(value) == 0
+    return is_array or any(type(value) is kind for kind in numpy.sctypeDict.values())
+
+
+def _numpy_value(value: Any) -> object:
+    """A scalar of numpy; times of any unit become datetimes, and one that Python has no class for stays."""
+    fine = value.dtype.kind == "M" and "[D]" not in str(value.dtype)
+    item = (value.astype("datetime64[us]") if fine else value).item()
+    return item if is_plain(item) else value
 
 
 def _exact(value: object) -> Fraction:
@@ -199,17 +223,62 @@ class Column(Fact):
         return self
 
 
-def column_advice(place: Sequence[int | str], reason: str) -> str:
+def is_time(value: object) -> bool:
+    """Whether a value is a date or time, or one in ISO text."""
+    return _read_time(value) is not None
+
+
+def _read_time(value: object) -> dt.date | None:
+    if not isinstance(value, str):
+        return value if isinstance(value, dt.date) else None
+    for read in (dt.date.fromisoformat, dt.datetime.fromisoformat):
+        try:
+            return read(value)
+        except ValueError:
+            continue
+    return None
+
+
+def time_bounds_advice(column: str, bounds: Sequence[object] = ()) -> str:
+    """The query that takes bounds of dates or times: those that were given, or an example.
+
+    Args:
+        column: Name of the column.
+        bounds: The lowest and the highest one, as dates, times or ISO text.
+
+    Returns:
+        The text.
+    """
+    read = [_read_time(each) for each in bounds]
+    times = [each for each in read if each is not None]
+    if len(times) != 2 or len(read) != 2:
+        times = [dt.date(2024, 1, 1), dt.date(2024, 12, 31)]
+    return f"synthesize(..., bounds={{{column!r}: ({', '.join(map(_time_code, times))})}})"
+
+
+def _time_code(value: dt.date) -> str:
+    """A date or time as code; a time at midnight stays a time only where it was one."""
+    if not isinstance(value, dt.datetime):
+        return f"dt.date({value.year}, {value.month}, {value.day})"
+    parts = (value.year, value.month, value.day, *((value.hour, value.minute) if value.hour or value.minute else ()))
+    return f"dt.datetime({', '.join(map(str, parts))})"
+
+
+def column_advice(place: Sequence[int | str], reason: str, given: object = None) -> str:
     """What declares a column whose bins or bounds are refused; nothing where the reason is another one.
 
     Args:
         place: Where the error is: names of fields and columns.
         reason: The text of the error.
+        given: The value that was refused. Default: none.
 
     Returns:
         The text.
     """
     column = next((str(name) for field, name in pairwise(place) if field == "columns"), "cost")
+    of_times = any(f"of type {kind} has none" in reason for kind in (ColumnType.DATE, ColumnType.TIMESTAMP))
+    if ({"bounds", "bins"} & set(place) and is_time(given)) or (of_times and "bounds: " in reason):
+        return f"{time_bounds_advice(column)}; a catalog has bounds and bins of numbers alone"
     if "a column of type text has none" in reason:
         return f'keys={{{column!r}: ["A", "B"]}} in dp.protect, or keys: [A, B] in the catalog'
     if "a column of type" in reason and "has none" in reason:

@@ -19,8 +19,8 @@ from discreet.cli.address import without_addresses
 from discreet.errors import DiscreetError, Refusal
 
 LATER = (
-    *("audit", "check", "completion", "demo", "epsilon", "harm", "init", "ledger", "materialise", "plan", "preview"),
-    *("receipt", "release", "report", "risk", "run", "sql"),
+    *("audit", "check", "completion", "demo", "epsilon", "harm", "init", "ledger", "local", "materialise", "plan"),
+    *("preview", "receipt", "release", "report", "risk", "run", "sql", "synth"),
 )
 """Commands that are loaded when they are named: `discreet version` should not wait for Arrow."""
 _ARGUMENTS = "discreet.arguments"

@@ -31,10 +31,11 @@ def command(
         statement = statements.read_statement(file, session, dialect)
         price = statements.number(epsilon, "--epsilon"), statements.number(delta, "--delta")
         found = session.explain(statement, epsilon=price[0], delta=price[1])
-    print_result(_document(found), found, as_json=as_json)
+    print_result(explanation_document(found), found, as_json=as_json)
 
 
-def _document(found: Explanation | BatchExplanation) -> dict[str, object]:
+def explanation_document(found: Explanation | BatchExplanation) -> dict[str, object]:
+    """Cost, what is left, and the outputs of each query, as plain data."""
     units: Any = found.units
     parts = (found,) if isinstance(found, Explanation) else found.parts
     return {

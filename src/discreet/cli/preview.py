@@ -1,6 +1,10 @@
 """`discreet preview`: the answer of a statement on generated data, for free."""
 
 import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from discreet.catalog.catalog import Catalog
 from discreet.cli import statements
@@ -11,6 +15,7 @@ from discreet.cli.statements import CATALOG, CatalogPath, Delta, Dialect, Epsilo
 from discreet.cli.terminal import print_fitting
 from discreet.query.sql.dialects import DEFAULT
 from discreet.query.sql.statement import sql
+from discreet.release.synthetic import SyntheticTable
 from discreet.session.preview import preview
 
 app = command_app("preview")
@@ -23,18 +28,25 @@ def command(
     delta: Delta = None,
     catalog: CatalogPath = CATALOG,
     dialect: Dialect = None,
+    synthetic: Annotated[
+        Path | None,
+        typer.Option("--synthetic", help="Answer on the rows of this saved synthetic table.", metavar="FILE"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer a statement on generated data.
 
-    Rows are generated from the catalog alone. No source is opened, and nothing is charged.
+    Rows are generated from the catalog alone, or are those of a released synthetic table. No source is opened, and
+    nothing is charged.
     """
     facts = Catalog.load(catalog)
     statement = sql(statements.read_text(file), dialect=dialect or _dialect(facts))
     price = statements.number(epsilon, "--epsilon"), statements.number(delta, "--delta")
-    table = preview(facts, statement, epsilon=price[0], delta=price[1])
+    rows = None if synthetic is None else SyntheticTable.load(synthetic)
+    table = preview(facts, statement, epsilon=price[0], delta=price[1], synthetic=rows)
     if as_json:
-        print_json({"generated_data": True, **table.to_json()})
+        label = "generated_data" if rows is None else "synthetic_data"
+        print_json({label: True, **table.to_json()})
     else:
         print_fitting(str(table), sys.stdout)
 

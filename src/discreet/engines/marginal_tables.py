@@ -45,7 +45,7 @@ class MarginalTables(ABC):
         rows = self.prepare(batch.pushdown)
         if self.has_inferred(batch.pushdown.scan):
             columns = tuple(_canonical(each) for each in batch.columns)
-            batch = MarginalBatch(inferred.canonical(batch.pushdown), columns, batch.marginals)
+            batch = replace(batch, pushdown=inferred.canonical(batch.pushdown), columns=columns)
         long = {each.column.name: _keys(each) for each in batch.columns if marginals.needs_join(each, self.dialect)}
         keys = {name: (self._relation_name("keys", values), values) for name, values in long.items()}
         over_nothing = dict.fromkeys(keys, _NOTHING)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol, get_args
 
 from discreet.catalog.catalog import ColumnType
-from discreet.engines.backends import duckdb, sqlite
+from discreet.engines.backends import dap, duckdb, sqlite
 from discreet.engines.backends.postgres import engine as postgres
 from discreet.engines.backends.spark import engine as spark
 from discreet.engines.prepared import RegisteredSource
@@ -53,7 +53,7 @@ class EngineModule(Protocol):
 
 
 GROUP = "discreet.engines"
-BUILT_IN: tuple[EngineModule, ...] = (postgres, spark, sqlite)
+BUILT_IN: tuple[EngineModule, ...] = (postgres, spark, sqlite, dap)
 
 _NAMES = ("KIND", "ENGINE", "is_source", "has_tables", "source", "draft")
 _log = logging.getLogger("discreet")

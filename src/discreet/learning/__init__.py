@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet.learning.core.account import BudgetAccount
     from discreet.learning.core.features import DeclaredFeature, categories, edges, linear_bins, log_bins
     from discreet.learning.evaluation.evaluate import CrossValidation, Evaluation, cross_validate, evaluate
+    from discreet.learning.evaluation.on_synthetic import SyntheticEvaluation, evaluate_on_synthetic
     from discreet.learning.evaluation.search import ModelSearch, search
     from discreet.learning.linear.logistic_regression import LogisticRegression
     from discreet.learning.linear.naive_bayes_classifier import NaiveBayes
@@ -37,12 +38,14 @@ _HOMES = {
     "ModelSearch": "evaluation.search",
     "NaiveBayes": "linear.naive_bayes_classifier",
     "Ridge": "linear.ridge_regression",
+    "SyntheticEvaluation": "evaluation.on_synthetic",
     "StandardScaler": "linear.standard_scaler",
     "TorchClassifier": "sgd.torch_classifier",
     "categories": "core.features",
     "cross_validate": "evaluation.evaluate",
     "edges": "core.features",
     "evaluate": "evaluation.evaluate",
+    "evaluate_on_synthetic": "evaluation.on_synthetic",
     "linear_bins": "core.features",
     "load": "artefacts",
     "log_bins": "core.features",
@@ -64,11 +67,13 @@ __all__ = [
     "NaiveBayes",
     "Ridge",
     "StandardScaler",
+    "SyntheticEvaluation",
     "TorchClassifier",
     "categories",
     "cross_validate",
     "edges",
     "evaluate",
+    "evaluate_on_synthetic",
     "linear_bins",
     "load",
     "log_bins",

@@ -7,6 +7,7 @@ import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,38 @@ class SlotTerm:
     term: Term
 
 
+class UnitRule(StrEnum):
+    """Which of the slots of a unit's rows is the slot of the unit: the least or the greatest declared one.
+
+    Missing values come last in both: a unit has that slot if none of its rows has a declared value.
+    """
+
+    MIN = "min"
+    MAX = "max"
+
+
+@dataclass(frozen=True)
+class UnitColumns:
+    """Columns that have one slot for each unit: by a rule over the rows that count, or the number of these rows.
+
+    Attributes:
+        number: The number of rows of a unit that count: its values are 1, 2 and so on up to the bound.
+        rules: The rule of each other column, by its name.
+    """
+
+    number: SlotColumn
+    rules: tuple[tuple[str, UnitRule], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns that have one slot for each unit, the number of rows first."""
+        return (self.number.name, *(name for name, _ in self.rules))
+
+    def covers(self, marginal: Marginal) -> bool:
+        """Whether a marginal has such columns alone, so that it counts units instead of rows."""
+        return set(marginal) <= set(self.names)
+
+
 @dataclass(frozen=True)
 class MarginalBatch:
     """Marginals over the slots of columns, counted over the rows of one query; its keys and measures play no part.
@@ -89,15 +122,20 @@ class MarginalBatch:
         pushdown: The rows.
         columns: The columns, with their slots.
         marginals: The columns of each marginal.
+        units: Columns that have one slot for each unit, or None. Every row of a unit carries them. A marginal of such
+            columns alone counts each unit once; every other marginal counts rows.
     """
 
     pushdown: Pushdown
     columns: tuple[SlotTerm, ...]
     marginals: tuple[Marginal, ...]
+    units: UnitColumns | None = None
 
     def shape(self, marginal: Marginal) -> tuple[int, ...]:
         """The numbers of slots of a marginal."""
         sizes = {each.column.name: each.column.size for each in self.columns}
+        if self.units is not None:
+            sizes[self.units.number.name] = self.units.number.size
         return tuple(sizes[name] for name in marginal)
 
     @property

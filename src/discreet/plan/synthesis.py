@@ -1,4 +1,4 @@
-"""What a session knows of a synthesizer: public facts go in, a synthesis with its event comes out.
+"""What a session knows of a synthesizer: public facts go in, a synthesis with its cost comes out.
 
 The synthesizers themselves are in `discreet.synthesis`, above sessions. A session sees them through these protocols,
 and finds them by the names listed here. A synthesis is trained on private counts: noisy marginals and private choices.
@@ -6,21 +6,21 @@ and finds them by the names listed here. A synthesis is trained on private count
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib import import_module
 from inspect import signature
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from discreet.errors import ParameterError
-from discreet.events import Event
-from discreet.plan.slots import Counts, Marginal, SlotColumn
+from discreet.plan.slots import Counts, Marginal, SlotColumn, UnitColumns
 from discreet.plan.wording import Lines
 
 _SYNTHESIZERS = {
     "graphical": ("discreet.synthesis.graphical.synthesizer", "GraphicalSynthesizer"),
     "independent": ("discreet.synthesis.tree.independent", "IndependentSynthesizer"),
     "tree": ("discreet.synthesis.tree.synthesizer", "TreeSynthesizer"),
+    "two_level": ("discreet.synthesis.two_level.synthesizer", "TwoLevelSynthesizer"),
 }
 """Where the synthesizers are that a session takes. Fingerprints hold the tag, which stays when a class is renamed."""
 
@@ -42,6 +42,11 @@ class Contribution:
         """The square of how far a marginal moves in L2 norm."""
         return 2 * self.rows**2 if self.replace_one else self.rows**2
 
+    @property
+    def of_units(self) -> "Contribution":
+        """What one unit may change where units are counted instead of rows."""
+        return replace(self, rows=1)
+
 
 @dataclass(frozen=True)
 class SynthesisFacts:
@@ -49,17 +54,17 @@ class SynthesisFacts:
 
     Attributes:
         columns: The columns of the table, with their slots.
-        size: Public approximate number of rows, or None.
         rho: Privacy cost of the synthesis.
         contribution: What one unit may change.
         workload: The marginals that matter, or None where all of them do.
+        unit: The columns that say whose a row is; none where each row is a unit.
     """
 
     columns: tuple[SlotColumn, ...]
-    size: int | None
     rho: Fraction
     contribution: Contribution
     workload: tuple[Marginal, ...] | None = None
+    unit: tuple[str, ...] = ()
 
 
 class Synthesis(Protocol):
@@ -79,11 +84,11 @@ class Synthesis(Protocol):
 
     @property
     def rho(self) -> Fraction:
-        """The zero-concentrated cost of all noisy marginals and choices."""
+        """The zero-concentrated cost of all noisy marginals and choices: charged, and what private counts allow."""
 
     @property
-    def event(self) -> Event:
-        """What a synthesis does, for the accountants."""
+    def column_costs(self) -> Mapping[str, Fraction]:
+        """The cost of the one-way marginal of each column, which is measured first, over all slots."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -95,6 +100,26 @@ class Synthesis(Protocol):
 
     def train(self, counts: Any) -> dict[str, Any]:
         """The state of the table as plain data, from private counts: measurements, model, total and `draw`."""
+
+
+@runtime_checkable
+class UnitSynthesis(Protocol):
+    """A synthesis that counts units beside their rows; it is trained on `LevelCounts`."""
+
+    @property
+    def units(self) -> UnitColumns:
+        """The columns that have one slot for each unit; a candidate of such columns alone counts units."""
+
+    @property
+    def level_rhos(self) -> tuple[Fraction, Fraction]:
+        """The costs of what counts units and of what counts rows, together at most `rho`; public."""
+
+
+class LevelCounts(NamedTuple):
+    """The private counts of units and of their rows, each with a contribution and a cost of its own."""
+
+    units: Any
+    rows: Any
 
 
 @runtime_checkable
@@ -139,8 +164,20 @@ def private_counts(synthesis: Synthesis, counts: Counts, contribution: Contribut
     home: Any = import_module("discreet.synthesis.core.private_counts")
     domain: Any = import_module("discreet.synthesis.core.domain")
     kind = home.PrivateCounts if is_private else home.ExactCounts
-    slots = domain.Domain({column.name: column.size for column in synthesis.columns})
-    return kind(slots, counts, contribution, synthesis.rho)
+    sizes = {column.name: column.size for column in synthesis.columns}
+    if not isinstance(synthesis, UnitSynthesis):
+        return kind(domain.Domain(sizes), counts, contribution, synthesis.rho)
+    units, rhos = synthesis.units, synthesis.level_rhos
+    if min(rhos) <= 0 or sum(rhos) > synthesis.rho:
+        raise RuntimeError("levels of a larger cost than their synthesis")
+    sizes = {name: ({units.number.name: units.number.size} | sizes)[name] for name in (*units.names, *sizes)}
+    own = domain.Domain({name: sizes[name] for name in units.names})
+    of_units = {marginal: each for marginal, each in counts.items() if units.covers(marginal)}
+    of_rows = {marginal: each for marginal, each in counts.items() if not units.covers(marginal)}
+    return LevelCounts(
+        kind(own, of_units, contribution.of_units, rhos[0]),
+        kind(domain.Domain(sizes), of_rows, contribution, rhos[1]),
+    )
 
 
 def marginal_of(names: Sequence[str], columns: Sequence[SlotColumn]) -> Marginal:

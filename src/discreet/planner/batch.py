@@ -69,7 +69,7 @@ class BatchPlan(PrivatePlan):
     @property
     def description(self) -> str:
         """What the ledger keeps of it."""
-        return canonical(tuple(part.pushdown for part in self.parts))
+        return canonical(tuple(asked for part in self.parts for asked in part.pushdowns))
 
 
 Part = TypeVar("Part")

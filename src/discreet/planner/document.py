@@ -30,7 +30,7 @@ def charged_plan(plan: str, states: States) -> str:
 
 def document(query: Lines, plan: AnswerPlan, charged: str, catalog: Catalog, engine: str) -> Document:
     """The documentation of a plan; `charged` is the text whose digest the receipt has."""
-    read = ", ".join(plan.pushdown.columns_read) or "none"
+    read = ", ".join(plan.columns_read) or "none"
     return Document(
         query=(("protects", str(plan.unit)), *query, ("columns read", read)),
         plan=charged if len(charged) <= _LONGEST_PLAN else None,

@@ -45,7 +45,7 @@ def explanation(
         caps=contributions(private),
         outputs=private.explain_outputs(confidence),
         groups=private.groups,
-        columns_read=private.pushdown.columns_read,
+        columns_read=private.columns_read,
         mechanism=f"{private.noise}, because {_reason(private)}",
         cost=_price(private, budget, cost) + _of_each(private),
         left=f"epsilon {shown(budget.epsilon_left(spent))} of {budget} before this query",

@@ -16,7 +16,6 @@ from discreet.planner.batch import BatchPlan
 from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.auto_bounds import AutoBoundsPlan
 from discreet.planner.queries.hierarchy import HierarchyPlan
-from discreet.planner.queries.model import ModelPlan
 from discreet.planner.queries.moments import MomentsPlan
 from discreet.planner.queries.online_ranges import OnlineRangesPlan
 from discreet.planner.queries.partition_selection import DiscoveryPlan
@@ -27,7 +26,6 @@ from discreet.planner.queries.sample_and_aggregate import SampleAndAggregatePlan
 from discreet.planner.queries.selection import SelectionPlan
 from discreet.planner.queries.smooth_sensitivity import LocalReading, SmoothPlan
 from discreet.planner.queries.sparse_vector import SparseVectorPlan
-from discreet.planner.queries.synthesis import SynthesisPlan
 from discreet.planner.queries.top_keys import TopKeysPlan
 from discreet.planner.resolve.measures import MeasureShare, Recipe
 from discreet.planner.sensitivity.sensitivity import DRAWN_FORMS
@@ -71,15 +69,21 @@ Plan = (
     | TopKeysPlan
     | SmoothPlan
     | SampleAndAggregatePlan
-    | ModelPlan
-    | SynthesisPlan
     | SparseVectorPlan
     | OnlineRangesPlan
 )
 
 
+def former_fingerprints(plan: object, context: Context) -> tuple[str, ...]:
+    """The fingerprint that 0.1.0 gave to a plan, if it had such plans; later kinds are stored under format 1 alone."""
+    parts = plan.parts if isinstance(plan, BatchPlan) else (plan,)
+    if not all(isinstance(part, Plan) for part in parts):
+        return ()
+    return (fingerprint(plan, context),)  # type: ignore[arg-type]
+
+
 def fingerprint(plan: Plan | BatchPlan, context: Context) -> str:
-    """The fingerprint that 0.1.0 gave to a plan."""
+    """The fingerprint that 0.1.0 gave to a plan that it had."""
     if isinstance(plan, BatchPlan):
         parts = [fingerprint(part, context) for part in plan.parts]  # type: ignore[arg-type]
         return digest(("batch", *parts, events.canonical(_pair(plan.event))))
@@ -91,10 +95,6 @@ def fingerprint(plan: Plan | BatchPlan, context: Context) -> str:
         return digest((answers, MECHANISMS[type(plan.rule)], events.canonical(plan.event)))
     if isinstance(plan, SparseVectorPlan | OnlineRangesPlan):
         return digest((around, plan.description))
-    if isinstance(plan, ModelPlan):  # 0.1.0 had no models: nothing is found under it
-        return digest((around, "model", plan.pushdown, plan.target, plan.training.parameters))
-    if isinstance(plan, SynthesisPlan):  # nor had it synthetic tables
-        return digest((around, "synthesis", plan.pushdown, plan.tag, plan.synthesis.parameters))
     parts_asked = (plan.dataset, plan.unit, plan.pushdown, *_own(plan), events.canonical(plan.event))
     marked = {HierarchyPlan: ("hierarchy",), RangePlan: ("ranges",)}.get(type(plan), ())
     return digest((around, *marked, *parts_asked), OWN_FORMS)

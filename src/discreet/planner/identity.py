@@ -18,6 +18,7 @@ from discreet.plan import logical, physical
 from discreet.plan.fingerprint import Question
 from discreet.plan.physical import Keys, Term
 from discreet.planner.budget.price import Price
+from discreet.planner.queries.found_slots import SlotsPlan
 from discreet.planner.queries.model import ModelPlan
 from discreet.planner.queries.moments import lattice_measures
 from discreet.planner.queries.ranges import merge_bins
@@ -150,6 +151,21 @@ def synthesis(
     asked |= {"workload": plan.workload}
     rows = _rows(scope, Keys(), caps, [term for _, term in read])
     return Question("synthesis", asked | rows, price.canonical_parts(budget))
+
+
+def slots(source: logical.Relation, catalog: Catalog, budget: Budget, price: Price, plan: SlotsPlan) -> Question:
+    """Slots to find: the columns with what is declared of them, the most bins, and the delta of partition selection."""
+    scope, columns = bind(source, catalog), list[tuple[object, ...]]()
+    for search in plan.searches:
+        term, declared = (
+            scope.term(logical.ColumnRef(search.name)),
+            scope.declared_column(logical.ColumnRef(search.name)),
+        )
+        columns.append((search.name, term, declared.bounds if declared else None, declared.grid if declared else None))
+    caps = contribution_bounds.effective(scope.table.unit, scope.table.caps, None, None)
+    asked: Parts = {"columns": columns, "bins": plan.bins, "delta": plan.own_delta}
+    rows = _rows(scope, Keys(), caps, [term for _, term, *_ in columns])  # type: ignore[misc]
+    return Question("slots", asked | rows, price.canonical_parts(budget))
 
 
 def sparse_vector(name: str, catalog: Catalog, budget: Budget, price: Price, options: Threshold) -> Question:

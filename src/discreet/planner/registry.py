@@ -5,9 +5,9 @@ from fractions import Fraction
 from typing import Protocol
 
 from discreet.accounting.filters import Budget
-from discreet.calls import keyword_text
 from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.errors import TypeMismatchError
+from discreet.errors.calls import keyword_text
 from discreet.exact.numbers import Number
 from discreet.plan import logical
 from discreet.planner.budget.allocation import MechanismName

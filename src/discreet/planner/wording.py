@@ -8,6 +8,7 @@ from discreet.catalog.catalog import Catalog
 from discreet.exact.numbers import Number, rational, shown
 from discreet.plan import logical
 from discreet.plan.wording import Lines, clipped, constants, counted, measure, name, relation
+from discreet.planner.queries.found_slots import SlotsPlan
 from discreet.planner.queries.model import ModelPlan
 from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.planner.queries.synthesis import SynthesisPlan
@@ -121,8 +122,14 @@ def model(source: logical.Relation, plan: ModelPlan) -> Lines:
     return (*relation(source), *plan.training.words, (_BOUNDS, contributions(plan)))
 
 
+def slots(source: logical.Relation, plan: SlotsPlan) -> Lines:
+    """Slots to find: how, for each column."""
+    found = tuple(("slots", f"{name(search.name)}: {search.words}") for search in plan.searches)
+    return (*relation(source), *found, (_BOUNDS, contributions(plan)))
+
+
 def synthesis(source: logical.Relation, plan: SynthesisPlan) -> Lines:
     """A synthetic table: the kind of synthesizer, the columns, and what is measured."""
     columns = ", ".join(f"{name(each.name)} in {each.size:,} slots" for each in plan.synthesis.columns)
     made = (("synthesizer", plan.synthesis.name), ("columns", columns))
-    return (*relation(source), *made, *plan.synthesis.words, (_BOUNDS, contributions(plan)))
+    return (*relation(source), *made, *plan.details, (_BOUNDS, contributions(plan)))

@@ -27,6 +27,7 @@ from discreet.query.aggregates import (
 )
 from discreet.query.applications import Application, Blocks
 from discreet.query.expression import Expr
+from discreet.query.found_slots import SlotQueries
 from discreet.query.grouped import GroupedFrame, Query, count_cells, outputs_of, refuse_unnamed, relation_text
 from discreet.query.joins import OfUnit
 from discreet.query.models import ModelQueries
@@ -61,7 +62,7 @@ __all__ = [
 
 
 @public_class
-class Frame(WorkloadQueries, ModelQueries, SynthesisQueries):
+class Frame(WorkloadQueries, ModelQueries, SynthesisQueries, SlotQueries):
     """A table of the catalog, filtered and extended by its methods. It holds no data.
 
     Columns are attributes or items: `visits.age` or `visits["age"]`.

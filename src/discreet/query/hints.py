@@ -239,6 +239,7 @@ TABLE_VERBS: Mapping[str, str] = {
     "fit": 'fit(dp.learning.GradientBoostingClassifier(size=10_000), target="urgent")',
     "search": 'search(dp.learning.NaiveBayes(size=10_000), [{"smoothing": 1}, {"smoothing": 9}], target="urgent")',
     "synthesize": 'synthesize(dp.synthesis.TreeSynthesizer(), columns=["age", "ward"])',
+    "find_slots": 'find_slots(["age", "ward"])',
     "apply": _APPLY,
 }
 LISTED_VERBS = ", ".join(list(TABLE_VERBS)[:-1]) + " and " + list(TABLE_VERBS)[-1]

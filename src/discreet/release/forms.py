@@ -56,15 +56,18 @@ def require_place(path: Path, what: str = "a release") -> None:
         )
 
 
-def read_plain(path: Path) -> dict[str, Any]:
-    """The plain data in a file, or in the sidecar of a CSV file; JSON that two readers read differently is refused."""
+def read_plain(path: Path, what: str = "a release", wrote: str = 'release.save("release.json")') -> dict[str, Any]:
+    """The plain data in a file, or in the sidecar of a CSV file; JSON that two readers read differently is refused.
+
+    `what` the file should hold, and the code that `wrote` it, are for the error where there is no such file.
+    """
     try:
         data = strict_json.loads(json_place(path).read_text(encoding="utf-8"))
     except OSError:
         raise ParameterError(
-            f"a release in {str(path)!r}",
+            f"{what} in {str(path)!r}",
             because="the file is not there, or cannot be read",
-            instead='a file that release.save("release.json") wrote',
+            instead=f"a file that {wrote} wrote",
         ) from None
     except (ValueError, RecursionError):
         data = None
@@ -93,7 +96,7 @@ def no_result(path: Path) -> ParameterError:
     """The error for a file that holds something else."""
     return ParameterError(
         f"a release in {str(path)!r}",
-        because="it holds no release, selection, estimate, model or synthetic table of discreet",
+        because="it holds no release, selection, estimate, model, synthetic table or slots of discreet",
         instead='a file that release.save("release.json") wrote',
     )
 
@@ -104,6 +107,17 @@ def pandas_frame(table: pa.Table) -> "pd.DataFrame":
         frame: pd.DataFrame = table.to_pandas(integer_object_nulls=True)
     except ImportError:
         raise _missing_package_error("pandas") from None
+    return frame
+
+
+def nullable_frame(table: pa.Table) -> "pd.DataFrame":
+    """A table as a pandas DataFrame of types that do not depend on missing values; refused without pandas."""
+    try:
+        import pandas as pd  # noqa: PLC0415 - optional
+    except ImportError:
+        raise _missing_package_error("pandas") from None
+    types: dict[pa.DataType, object] = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+    frame: pd.DataFrame = table.to_pandas(types_mapper=types.get)
     return frame
 
 

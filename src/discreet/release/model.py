@@ -134,8 +134,8 @@ def score_advice(name: str, target: str | None) -> str:
     return f"fit(model, target={target!r}, holdout=0.2) scores it on other people"
 
 
-def require_json_path(path: str | Path) -> Path:
-    """The path of a file for a model, which ends in .json and whose directory is there.
+def require_json_path(path: str | Path, what: str = "a model") -> Path:
+    """The path of a file for a model, or for `what`, which ends in .json and whose directory is there.
 
     Raises:
         UnsupportedError: If the name ends otherwise.
@@ -145,10 +145,10 @@ def require_json_path(path: str | Path) -> Path:
     if place.suffix.lower() != ".json":
         raise UnsupportedError(
             f"save({str(place)!r})",
-            because="a model is saved with its guarantee, as JSON",
+            because=f"{what} is saved with its guarantee, as JSON",
             instead=f"save({str(place.with_suffix('.json'))!r})",
         )
-    forms.require_place(place, "a model")
+    forms.require_place(place, what)
     return place
 
 

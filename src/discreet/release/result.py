@@ -1,7 +1,7 @@
 """The header of every result: dataset, guarantee, confidence and receipt; as text, as HTML, and as JSON both ways.
 
-A result is a `Release`, a `Selection`, an `Estimate`, a `ModelRelease` or a `SyntheticTable`. Each adds its own body
-to the header.
+A result is a `Release`, a `Selection`, an `Estimate`, a `ModelRelease`, a `SyntheticTable` or `FoundSlots`. Each adds
+its own body to the header.
 """
 
 import html
@@ -17,7 +17,8 @@ from discreet.release.document import Document, conditions
 from discreet.release.signed import Signed
 from discreet.release.values import rendering
 
-_DAMAGES = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
+DAMAGES = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What reading a file that was changed may raise."""
 DEFAULT_CONFIDENCE = Fraction(19, 20)
 _LARGEST = 2**1023
 
@@ -118,7 +119,7 @@ class Result(ABC):
             )
         try:
             return cls(**_header_from_json(data), **cls._body_from_json(data), signed=Signed.from_json(data))
-        except _DAMAGES:
+        except DAMAGES:
             raise ParameterError(
                 f"{cls._noun} that is damaged",
                 because=f"it does not have the shape of {found}",

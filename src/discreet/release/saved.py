@@ -6,6 +6,7 @@ from typing import Any
 from discreet.errors import ParameterError
 from discreet.release import forms
 from discreet.release.estimate import Estimate
+from discreet.release.found_slots import FoundSlots
 from discreet.release.model import ModelRelease
 from discreet.release.release import Release
 from discreet.release.result import Result
@@ -14,7 +15,7 @@ from discreet.release.sql_release import SCHEMA as SQL_SCHEMA
 from discreet.release.sql_release import SqlRelease
 from discreet.release.synthetic import SyntheticTable
 
-_KINDS: tuple[type[Result], ...] = (Release, Selection, Estimate, ModelRelease, SyntheticTable)
+_KINDS: tuple[type[Result], ...] = (Release, Selection, Estimate, ModelRelease, SyntheticTable, FoundSlots)
 
 _MODEL = "discreet.model/"
 """The beginning of the format of models without a release, which `dp.learning.load` reads."""
@@ -33,7 +34,7 @@ def read_saved(path: Path) -> Saved:
 
 
 def read_result(data: dict[str, Any], path: Path) -> Result:
-    """The release, selection, estimate, model or synthetic table in plain data."""
+    """The release, selection, estimate, model, synthetic table or slots in plain data."""
     for kind in _KINDS:
         if kind.reads(data):
             return kind.from_json(data)

@@ -5,14 +5,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypedDict, get_args
 
+from discreet.catalog.columns import ColumnType, is_plain, python_value
 from discreet.errors import ParameterError
 from discreet.exact.numbers import Number, probability
 from discreet.plan import logical
+from discreet.plan.slots import SlotColumn
 from discreet.planner.budget.allocation import MechanismName
 from discreet.planner.budget.price import Price
 from discreet.planner.expected_error import Sizes
 from discreet.planner.resolve.validation import validate
 from discreet.query.applications import Application
+from discreet.query.found_slots import SlotsQuery
 from discreet.query.frame import Frame, Query, relation_of
 from discreet.query.methods import Method
 from discreet.query.models import ModelQuery
@@ -21,8 +24,19 @@ from discreet.query.synthesis import SynthesisQuery
 from discreet.sandbox import blocks, transport
 from discreet.session.kind import Request
 
-Question = Query | Choice | Application | ModelQuery | SynthesisQuery
-_OTHERS = (Choice, Application, ModelQuery, SynthesisQuery)
+Question = Query | Choice | Application | ModelQuery | SynthesisQuery | SlotsQuery
+_PLAIN_FIELDS: dict[type, tuple[str, ...]] = {
+    ModelQuery: ("target", "features"),
+    SynthesisQuery: ("columns", "edges", "workload", "keys", "bounds", "found"),
+    SlotsQuery: ("columns", "bins"),
+}
+"""Fields of names and values; the others are checked by their own kind of query."""
+_CALLS: dict[type, str] = {
+    ModelQuery: 'dp.table("people").fit(model, target="income")',
+    SynthesisQuery: 'dp.table("people").synthesize(synthesizer)',
+    SlotsQuery: 'dp.table("people").find_slots(["age"])',
+}
+_OTHERS = (Choice, Application, ModelQuery, SynthesisQuery, SlotsQuery)
 
 
 class Spend(TypedDict, total=False):
@@ -118,9 +132,28 @@ def _one(query: object, modules: Sequence[str]) -> Question:
             blocks.limits_or_default(query.limits)
             relation = _of_kind(source, *get_args(logical.Relation))
             return replace(query, source=relation, function=transport.pack(function, modules))
-        case ModelQuery(source) | SynthesisQuery(source):
-            return replace(query, source=_of_kind(source, *get_args(logical.Relation)))
+        case ModelQuery(source) | SynthesisQuery(source) | SlotsQuery(source):
+            others = {name: _plain(getattr(query, name), type(query)) for name in _PLAIN_FIELDS[type(query)]}
+            return replace(query, source=_of_kind(source, *get_args(logical.Relation)), **others)
     return validate_query(query)
+
+
+def _plain(value: Any, owner: type) -> Any:
+    """Names and values of plain classes: methods of a subclass would run beside exact counts, or write SQL."""
+    if isinstance(value, tuple | list):
+        return tuple(_plain(each, owner) for each in value)
+    if type(value) is SlotColumn:
+        parts = (_plain(part, owner) for part in (value.name, value.edges, value.values))
+        name, edges, values = parts
+        return SlotColumn(name, ColumnType(value.type), edges, values)
+    plain = python_value(value)
+    if is_plain(plain):
+        return plain
+    raise ParameterError(
+        f"a {type(value).__name__} in a {owner.__name__}",
+        because="columns are named by text, and slots are numbers, text, booleans, dates and times",
+        instead=f"a query of {_CALLS[owner]}",
+    )
 
 
 def _several(queries: Sequence[object], modules: Sequence[str]) -> tuple[Question, ...]:

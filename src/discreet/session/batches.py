@@ -42,6 +42,11 @@ class Batches(QuestionKind[BatchPlan]):
         first = self.requests(request)[0]
         return self._of(first).source(first)
 
+    def require_private(self, request: Request) -> None:
+        """Refuse each query that an exact result is part of."""
+        for part in self.requests(request):
+            self._of(part).require_private(part)
+
     def plan(self, request: Request, catalog: Catalog, budget: Budget) -> BatchPlan:
         """The privacy cost of the batch, divided over its queries by their weights."""
 

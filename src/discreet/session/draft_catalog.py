@@ -14,6 +14,7 @@ from typing import Any
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import ROW_IN_TEXT, Catalog, ColumnType, Table, Value, nearest_type, validate
+from discreet.catalog.columns import is_time, time_bounds_advice
 from discreet.catalog.privacy_unit import Row, unit_of
 from discreet.catalog.time_slice import EXAMPLE, Slice
 from discreet.engines import Source, Statements, draft, has_tables, resolve_location, source_of, unreadable_column
@@ -84,7 +85,7 @@ def by_column(
     """The declared facts of each column, by column."""
     facts: dict[str, Mapping[str, Any]] = {
         "keys": {column: _key_list(values, column) for column, values in _mapping(keys, "keys").items()},
-        "bounds": {column: checked_bounds(pair) for column, pair in _mapping(bounds, "bounds").items()},
+        "bounds": {column: _bounds(pair, column) for column, pair in _mapping(bounds, "bounds").items()},
         "type": {column: _type(kind, column) for column, kind in _mapping(types, "types").items()},
         "missing": _mapping(missing, "missing"),
         "bins": _mapping(bins, "bins"),
@@ -103,6 +104,24 @@ _EXAMPLES = {
     "missing": 'missing={"cost": 0}',
     "bins": 'bins={"cost": {"log": 32}}',
 }
+
+
+def _bounds(given: object, column: str) -> object:
+    """The bounds of a column of numbers. Dates are refused with the query that takes their bounds."""
+    ends = list(given) if isinstance(given, tuple | list) else []
+    if any(is_time(end) for end in ends):
+        raise ParameterError(
+            f"bounds of {column!r} that are dates or times",
+            because="bounds of a table are of numbers; a query for a synthetic table takes those of dates and times",
+            instead=time_bounds_advice(column, ends),
+        )
+    try:
+        return checked_bounds(given)
+    except ParameterError as error:
+        advice = error.instead.removeprefix("bounds=")
+        raise ParameterError(
+            f"{error.what}, of {column!r}", because=error.because, instead=f"bounds={{{column!r}: {advice}}}"
+        ) from None
 
 
 def _mapping(given: object, what: str) -> Mapping[str, Any]:
@@ -187,7 +206,10 @@ def _types(name: str, source: Source, words: Declaration, ledger: Ledger) -> dic
         if source.undeclared is not None:
             known = {column: kind for column, kind in known.items() if not _clashes(column, {**known, **declared})}
             known |= declared
-    return {column: declared.get(column, kind) for column, kind in known.items()}
+    # a ledger gives columns by name: in another order they would be another query, which is charged again
+    turns = {column: turn for turn, column in enumerate(source.columns)}
+    ordered = sorted(known, key=lambda column: (turns.get(column, len(turns)), column))
+    return {column: declared.get(column, known[column]) for column in ordered}
 
 
 def _clashes(column: str, others: Iterable[str]) -> bool:

@@ -55,6 +55,9 @@ class QuestionKind(ABC, Generic[Plan]):
     def source(self, request: Request) -> logical.Relation:
         """The rows that the query reads; their base table is charged."""
 
+    def require_private(self, request: Request) -> None:
+        """Refuse, in a private session, what an exact result of `dp.testing` is part of."""
+
     @abstractmethod
     def plan(self, request: Request, catalog: Catalog, budget: Budget) -> Plan:
         """The private plan, from public facts alone, or an error."""
@@ -79,6 +82,10 @@ class QuestionKind(ABC, Generic[Plan]):
     def run(self, plan: Plan, prepared: Any, pipeline: "Pipeline") -> Any:
         """The exact answer."""
         return pipeline.exact(plan.dataset, prepared)
+
+    def reads_inferred(self, plan: Plan, pipeline: "Pipeline") -> bool:  # noqa: ARG002 - most results do not say it
+        """Whether the result has texts of an in-memory table whose column types were inferred, and says so."""
+        return False
 
     @abstractmethod
     def body(self, plan: Plan, noisy: Any, stamp: Stamp) -> Body:

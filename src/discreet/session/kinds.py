@@ -4,6 +4,7 @@ from typing import Any
 
 from discreet.session.batches import Batches
 from discreet.session.estimates import Applications, SmoothEstimates
+from discreet.session.found_slots import SlotSearches
 from discreet.session.kind import QuestionKind, Request
 from discreet.session.models import Models
 from discreet.session.selections import Selections
@@ -17,6 +18,7 @@ SINGLE: tuple[QuestionKind[Any], ...] = (
     Applications(),
     Models(),
     SyntheticTables(),
+    SlotSearches(),
 )
 KINDS: tuple[QuestionKind[Any], ...] = (*SINGLE, Batches(SINGLE))
 

@@ -25,7 +25,7 @@ from discreet.ledger.records.description import describe
 from discreet.mechanisms.process import this_process
 from discreet.mechanisms.threshold import AboveThreshold, RepeatedAboveThreshold
 from discreet.plan.fingerprint import Context, Fingerprints, Question, canonical, fingerprint
-from discreet.plan.physical import Scan
+from discreet.plan.physical import Pushdown, Scan
 from discreet.plan.wording import Lines
 from discreet.planner import format_0
 from discreet.planner.batch import BatchPlan
@@ -138,6 +138,8 @@ class Pipeline:
     def plan(self, request: Request) -> tuple[QuestionKind[Any], Any, Budget]:
         """The kind of a query, its private plan from public facts alone, and the budget that it is planned under."""
         kind = kind_of(request)
+        if self.is_private:
+            kind.require_private(request)
         budget = self.ledger.budget(self.table_name(bottom(kind.source(request))))
         return kind, kind.plan(request, self.catalog, budget), budget
 
@@ -167,7 +169,7 @@ class Pipeline:
         self._refuse_gone()
         read, states = datasets(plan), states_of(prepared)
         context = self.context(*(name for name, _ in read), states=states)
-        known_by = Fingerprints(fingerprint(question, context), (format_0.fingerprint(plan, context),))  # type: ignore[arg-type]
+        known_by = Fingerprints(fingerprint(question, context), format_0.former_fingerprints(plan, context))
         return self.ledger.charge_together(
             [
                 DatasetCharge(name=name, version=version, event=plan.event, registration=self.registrations[name])
@@ -213,7 +215,8 @@ class Pipeline:
         """
         try:
             noisy = self.randomize(plan, kind.run(plan, prepared, self))
-            body = kind.body(plan, noisy, Stamp(_own_receipt(plan, reservation), self.is_private, documents))
+            inferred = kind.reads_inferred(plan, self)
+            body = kind.body(plan, noisy, Stamp(_own_receipt(plan, reservation), self.is_private, documents, inferred))
             body, text = kind.sign(body, self._signed)
             return body, text.encode()
         except BaseException as error:  # noqa: BLE001 - nothing of it goes on: it may quote a cell
@@ -353,7 +356,10 @@ def states_of(ready: Any) -> States:
 
 def _charged_plan(plan: PrivatePlan, states: States) -> str:
     """The engine's query of a plan, and the states of public tables."""
-    described = plan.description if isinstance(plan, BatchPlan) else canonical(plan.pushdown)  # type: ignore[attr-defined]
+    if isinstance(plan, BatchPlan):
+        return charged_plan(plan.description, states)
+    asked: tuple[Pushdown, ...] = plan.pushdowns  # type: ignore[attr-defined]
+    described = canonical(asked if len(asked) > 1 else asked[0])
     return charged_plan(described, states)
 
 

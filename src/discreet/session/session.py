@@ -22,6 +22,7 @@ from discreet.planner.queries.sparse_vector import Threshold
 from discreet.planner.queries.tables import MechanismName
 from discreet.query import hints
 from discreet.query.applications import Application
+from discreet.query.found_slots import SlotsQuery
 from discreet.query.frame import Frame, Query
 from discreet.query.methods import Method
 from discreet.query.models import ModelQuery
@@ -30,6 +31,7 @@ from discreet.query.sql.statement import Statement
 from discreet.query.synthesis import SynthesisQuery
 from discreet.release.estimate import Estimate
 from discreet.release.explanation import BatchExplanation, Explanation
+from discreet.release.found_slots import FoundSlots
 from discreet.release.release import Release
 from discreet.release.remaining import Remaining, remaining_of_analyst
 from discreet.release.result import DEFAULT_CONFIDENCE
@@ -155,6 +157,9 @@ class Session(AccuracySession):
     def release(self, query: SynthesisQuery, **price: Unpack[Once]) -> SyntheticTable: ...
 
     @overload
+    def release(self, query: SlotsQuery, **price: Unpack[Once]) -> FoundSlots: ...
+
+    @overload
     def release(self, query: Sequence[Query], **price: Unpack[Once]) -> list[Release]: ...
 
     @overload
@@ -194,8 +199,8 @@ class Session(AccuracySession):
 
         Returns:
             A `Release` for a table, a `SqlRelease` for a statement, a `Selection` for a choice, an `Estimate` for a
-            method or a function, the fitted model for a model, a `SyntheticTable` for a synthesizer; a list for a
-            batch.
+            method or a function, the fitted model for a model, a `SyntheticTable` for a synthesizer, `FoundSlots`
+            for slots; a list for a batch.
 
         Raises:
             Refusal: If the query cannot be answered or does not fit the budget; nothing is spent.

@@ -22,11 +22,15 @@ from discreet.version import __version__
 
 
 class Stamp(NamedTuple):
-    """What every result of one charge has: its receipt, whether it is private, and the documents of its queries."""
+    """What every result of one charge has: its receipt, whether it is private, and the documents of its queries.
+
+    `is_inferred` says that texts are those of an in-memory table whose column types were inferred.
+    """
 
     receipt: Receipt
     is_private: bool
     documents: tuple[Document, ...]
+    is_inferred: bool = False
 
 
 def header(plan: AnswerPlan, noun: str, stamp: Stamp) -> dict[str, Any]:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.engines import PreparedMarginals
+from discreet.errors import ParameterError
 from discreet.events import Event
 from discreet.plan import logical
 from discreet.plan.fingerprint import Question
 from discreet.plan.slots import Counts
 from discreet.plan.wording import Lines
 from discreet.planner import identity, wording
-from discreet.planner.queries.synthesis import SynthesisPlan, analyze_synthesis
+from discreet.planner.queries.synthesis import Declarations, SynthesisPlan, analyze_synthesis
 from discreet.query.synthesis import SynthesisQuery
 from discreet.release.synthetic import SyntheticTable
 from discreet.session.kind import QuestionKind, Request
@@ -43,12 +44,28 @@ class SyntheticTables(QuestionKind[SynthesisPlan]):
         relation: logical.Relation = request.question.source
         return relation
 
+    def require_private(self, request: Request) -> None:
+        """Refuse slots that were found without noise."""
+        if request.question.exact_slots:
+            raise ParameterError(
+                "slots that were found without noise",
+                because="they are a result of dp.testing, which is not private",
+                instead="slots=session.release(table.find_slots(...), epsilon=0.2), of a session of dp.protect",
+            )
+
     def plan(self, request: Request, catalog: Catalog, budget: Budget) -> SynthesisPlan:
         """The slots, the candidate marginals and the event, from public facts alone."""
         asked, price = request.question, request.price
         cost: dict[str, Any] = {"epsilon": price.epsilon, "rho": price.rho, "share": price.share}
         words: dict[str, Any] = {"synthesizer": asked.synthesizer, "columns": asked.columns}
-        words |= {"edges": dict(asked.edges), "workload": asked.workload}
+        declared = Declarations(
+            dict(asked.edges),
+            dict(asked.keys),
+            dict(asked.bounds),
+            {each.name: each for each in asked.found},
+            tuple(asked.not_found),
+        )
+        words |= {"declared": declared, "workload": asked.workload}
         return analyze_synthesis(asked.source, catalog, budget, **words, **cost)
 
     def identity(self, request: Request, plan: SynthesisPlan, catalog: Catalog, budget: Budget) -> Question:

@@ -1,14 +1,15 @@
 """Generated twins of tables: rows from the public facts of a catalog alone, for `dp.preview`.
 
 Types, bounds, keys, contribution bounds, declared rows and slices decide what is generated, and the joins of a query
-decide which columns share their values. No source is opened, and nothing here depends on any data.
+decide which columns share their values. No source is opened, and nothing here depends on any data. A table may have
+the rows of a released synthetic table in the place of generated ones; each of these is then a unit of its own.
 
 A row of a unit is known by two numbers: which unit it is of, and which of the unit's rows it is. Columns that join
 tables are functions of both, so that rows of different tables match.
 """
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -80,8 +81,11 @@ def _links(relation: logical.Relation, catalog: Catalog) -> tuple[dict[str, Plac
 class Twin:
     """The generated tables of a catalog, by the names of the catalog."""
 
-    def __init__(self, catalog: Catalog, links: Iterable[Link] = ()) -> None:
+    def __init__(
+        self, catalog: Catalog, links: Iterable[Link] = (), rows: Mapping[str, pa.Table] | None = None
+    ) -> None:
         self._catalog = catalog
+        self._rows = dict(rows or {})
         self._random = np.random.default_rng(0)
         self._joins = list(links)
         self._groups = _group([*_ways(catalog), *self._joins])
@@ -100,7 +104,13 @@ class Twin:
     def _generate(self, name: str) -> pa.Table:
         table = self._catalog.tables[name]
         given, count = self._given(name, table)
-        if table.public or isinstance(table.privacy_unit, Through):
+        if name in self._rows:
+            given = {
+                column: self._rows[name][column] for column in table.columns if column in self._rows[name].schema.names
+            }
+            count = len(self._rows[name])
+            rows = Rows(np.arange(count), np.zeros(count, dtype=np.int64))
+        elif table.public or isinstance(table.privacy_unit, Through):
             rows = Rows(np.arange(count), np.zeros(count, dtype=np.int64))
         else:
             rows = self._rows_of_units(name, table)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from discreet.synthesis.graphical.synthesizer import GraphicalSynthesizer
+    from discreet.synthesis.quality.membership import audit_membership
     from discreet.synthesis.quality.owner import owner_quality
     from discreet.synthesis.rows.constraints import Exclusion, Implication
     from discreet.synthesis.tree.independent import IndependentSynthesizer
     from discreet.synthesis.tree.synthesizer import TreeSynthesizer
+    from discreet.synthesis.two_level.synthesizer import TwoLevelSynthesizer
 
 _HOMES = {
     "Exclusion": "rows.constraints",
@@ -20,6 +22,8 @@ _HOMES = {
     "Implication": "rows.constraints",
     "IndependentSynthesizer": "tree.independent",
     "TreeSynthesizer": "tree.synthesizer",
+    "TwoLevelSynthesizer": "two_level.synthesizer",
+    "audit_membership": "quality.membership",
     "owner_quality": "quality.owner",
 }
 
@@ -29,6 +33,8 @@ __all__ = [
     "Implication",
     "IndependentSynthesizer",
     "TreeSynthesizer",
+    "TwoLevelSynthesizer",
+    "audit_membership",
     "owner_quality",
 ]
 

@@ -1,6 +1,7 @@
 """Codes of rows and counts of marginals in SQL: few values by a CASE, many by a join, a GROUP BY for each marginal."""
 
 import datetime as dt
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ from discreet.engines.backends import duckdb, sqlite
 from discreet.engines.sql import marginals
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.plan.physical import CountRows, Keys, MissingUnits, Pushdown, Read, Scan
-from discreet.plan.slots import MarginalBatch, SlotColumn, SlotTerm
+from discreet.plan.slots import MarginalBatch, SlotColumn, SlotTerm, UnitColumns, UnitRule
 
 LONG = tuple(f"v{i}" for i in range(marginals.FEW_VALUES + 1))
 
@@ -56,3 +57,21 @@ def test_more_columns_than_a_table_of_codes_has_are_refused():
     columns = [SlotColumn(f"c{i}", ColumnType.INTEGER, edges=(0, 1)) for i in range(marginals.MOST_COLUMNS + 1)]
     with pytest.raises(UnsupportedError, match="1,001 columns"):
         marginals.require_counts(batch_of(*columns))
+
+
+def test_the_unit_tells_rows_apart_and_is_not_in_the_table_of_codes():
+    columns = (SlotColumn("a", ColumnType.INTEGER, edges=(0, 1, 2)), SlotColumn("b", ColumnType.TEXT, values=LONG))
+    batch = batch_of(*columns, of=(("rows",), ("a", "b")))
+    scan = replace(batch.pushdown.scan, unit=("id",), max_rows=2)
+    number = SlotColumn("rows", ColumnType.INTEGER, values=(1, 2))
+    units = UnitColumns(number, (("a", UnitRule.MAX),))
+    batch = replace(batch, pushdown=replace(batch.pushdown, scan=scan), units=units)
+    sql = marginals.codes_sql(batch, "rows", {"b": "keys"}, sqlite.DIALECT)
+    named = sql[: sql.index(" FROM (")]
+    assert "max(CASE WHEN discreet_code0 < 2 THEN discreet_code0 END) OVER (PARTITION BY discreet_unit0)" in named
+    assert [part.rsplit(" ", 1)[-1] for part in named.split(", ")][-3:] == [
+        "discreet_code1", "discreet_number", "discreet_turn",
+    ]  # fmt: skip
+    assert "AS discreet_unit0" not in named
+    counts = marginals.counts_sql(batch, [0, 1], "codes", sqlite.DIALECT)
+    assert counts.count("WHERE discreet_turn = 1") == 1

@@ -13,7 +13,7 @@ from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, ParameterError
 from discreet.events import ComposedEvent
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.planner.budget.allocation import Spending, mechanisms, spending, spendings
+from discreet.planner.budget.allocation import Spending, gaussian_spending, mechanisms, spending, spendings
 from discreet.planner.sensitivity.sensitivity import Sensitivity
 from grids import over
 
@@ -173,3 +173,9 @@ def test_noise_that_cannot_be_drawn_is_refused_in_the_words_of_a_query():
             mechanisms(_spending(budget, epsilon=0.1), [Fraction(1)], [huge])
         assert "Laplace(" not in str(caught.value)
         assert "Gaussian(" not in str(caught.value)
+
+
+def test_gaussian_noise_alone_has_nothing_under_a_pure_budget():
+    assert gaussian_spending("a model", MIXED, epsilon=1, rho=None).kinds == (Gaussian,)
+    with pytest.raises(BudgetError, match="a model under a pure privacy budget"):
+        gaussian_spending("a model", PURE, epsilon=1, rho=None)

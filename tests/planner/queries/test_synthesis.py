@@ -13,10 +13,14 @@ from discreet.errors import BudgetError, NameNotFoundError, ParameterError, Unbo
 from discreet.events import ConcentratedEvent
 from discreet.mechanisms import Gaussian
 from discreet.plan.fingerprint import Context, fingerprint
+from discreet.plan.synthesis import private_counts
 from discreet.planner import identity
 from discreet.planner.budget.price import Price
-from discreet.planner.queries.synthesis import analyze_synthesis
+from discreet.planner.format_0 import former_fingerprints
+from discreet.planner.queries.synthesis import Declarations, analyze_synthesis
 from discreet.query.frame import relation_of
+from discreet.synthesis.core.domain import Domain
+from discreet.synthesis.tree.choice import share_by_cells
 
 T = dp.table("people")
 BUDGET = Budget(epsilon=2, delta=1e-9)
@@ -33,15 +37,15 @@ def catalog(**facts):
     return Catalog(tables={"people": {"columns": COLUMNS, **known}})
 
 
-def planned(known=None, source=T, budget=BUDGET, **words):
-    query = source.synthesize(dp.synthesis.IndependentSynthesizer(), **words)
+def planned(known=None, source=T, budget=BUDGET, synthesizer=None, **words):
+    query = source.synthesize(synthesizer or dp.synthesis.IndependentSynthesizer(), **words)
     return analyze_synthesis(
         relation_of(source),
         known or catalog(),
         budget,
         synthesizer=query.synthesizer,
         columns=query.columns,
-        edges=dict(query.edges),
+        declared=Declarations(dict(query.edges), dict(query.keys), dict(query.bounds)),
         workload=query.workload,
         epsilon=1,
     )
@@ -63,6 +67,17 @@ def test_slots_marginals_and_contribution_come_from_the_catalog():
     assert plan.pushdown.scan.max_rows == 3
     assert plan.pushdown.columns_read == ("age", "employed", "id", "sex")
     assert plan.event == ConcentratedEvent(BUDGET.rho(1))
+
+
+@pytest.mark.guarantee("synthesis.core.private_counts")
+@pytest.mark.parametrize("kind", ["IndependentSynthesizer", "TreeSynthesizer", "GraphicalSynthesizer"])
+def test_the_charged_event_is_what_private_counts_allow(kind):
+    plan = planned(synthesizer=getattr(dp.synthesis, kind)())
+    counts = private_counts(plan.synthesis, no_rows(plan), plan.contribution, is_private=True)
+    assert plan.event == ConcentratedEvent(counts.left)
+    two = planned(synthesizer=dp.synthesis.TwoLevelSynthesizer({"sex": "min"}))
+    levels = private_counts(two.synthesis, no_rows(two), two.contribution, is_private=True)
+    assert two.event == ConcentratedEvent(levels.units.left + levels.rows.left)
 
 
 @pytest.mark.draws("planner.queries.synthesis.SynthesisPlan")
@@ -109,7 +124,9 @@ def test_a_derived_column_is_a_column_of_the_table():
     assert plan.synthesis.columns[0].values == (False, True)
 
 
-@pytest.mark.parametrize("words", [{"edges": {"agee": [0, 1]}}, {"workload": [["agee"]]}, {"columns": ["agee"]}])
+@pytest.mark.parametrize(
+    "words", [{"edges": {"agee": [0, 1]}}, {"keys": {"agee": [1]}}, {"workload": [["agee"]]}, {"columns": ["agee"]}]
+)
 def test_unknown_columns_are_refused_with_the_nearest_name(words):
     with pytest.raises(NameNotFoundError, match="age"):
         planned(**words)
@@ -119,12 +136,23 @@ def test_edges_of_the_query_are_the_bins_of_the_column():
     assert planned(edges={"age": [0, 18, 65]}).synthesis.columns[0].edges == (0, 18, 65)
 
 
+def test_keys_and_bounds_of_the_query_are_the_slots_of_the_column():
+    plan = planned(keys={"sex": ["X", "F"]}, bounds={"age": (0, 3)})
+    assert plan.synthesis.columns[0].edges == (0, 1, 2, 3, 4)
+    assert plan.synthesis.columns[1].values == ("X", "F")
+
+
 def test_another_slot_or_column_is_another_question():
     def asked(known=None, **words):
         plan = planned(known, **words)
         return identity.synthesis(relation_of(T), known or catalog(), BUDGET, Price(Fraction(1)), plan)
 
-    others = [asked(columns=["age"]), asked(edges={"age": [0, 9]}), asked(workload=[["age"]])]
+    others = [
+        asked(columns=["age"]),
+        asked(edges={"age": [0, 9]}),
+        asked(keys={"sex": ["F"]}),
+        asked(workload=[["age"]]),
+    ]
     others.append(asked(known=catalog(max_rows=4)))
     assert asked() == asked()
     assert all(asked() != other for other in others)
@@ -139,10 +167,58 @@ def test_the_fingerprint_of_a_question_stays():
     )
 
 
-def test_how_well_it_fits_is_not_public_in_advance():
+def test_margins_of_slots_of_columns_are_public_in_advance():
     plan = planned()
-    (output,) = plan.explain_outputs(Fraction(19, 20))
-    assert output.margin is None
-    assert "depends on the rows" in plan.hidden_margin(output).because
+    table, *columns = plan.explain_outputs(Fraction(19, 20))
+    assert [each.name for each in columns] == [each.name for each in plan.synthesis.columns]
+    assert table.margin == max(each.margin for each in columns)
+    assert "depends on the rows" in table.note
+    for each in columns:
+        sigma = (plan.contribution.l2_squared / (2 * plan.synthesis.column_costs[each.name])) ** 0.5
+        assert abs(each.margin - 1.96 * sigma) <= 1
     assert plan.missing_cells.startswith("have a slot")
     assert plan.clamps_values
+
+
+@pytest.mark.pitfall("B23")
+@pytest.mark.parametrize(("neighbours", "squared"), [("add_remove", 1), ("replace_one", 2)])
+def test_two_levels_draw_noise_for_one_person_and_for_the_rows_that_count(draws, neighbours, squared):
+    synthesizer = dp.synthesis.TwoLevelSynthesizer({"age": "min", "sex": "min"})
+    plan = planned(known=catalog(neighbours=neighbours), synthesizer=synthesizer)
+    assert plan.batch.units == plan.synthesis.units
+    assert plan.batch.shape(("visit_count", "sex")) == (4, 3)
+    assert plan.pushdown.scan.max_rows == 3
+    plan.randomize(no_rows(plan))
+    rho, sizes = plan.synthesis.rho, {"visit_count": 4, "age": 33, "sex": 3}
+    assert rho == BUDGET.rho(1)
+    costs = share_by_cells(Domain(sizes), [(name,) for name in sizes], Fraction(2, 5) * rho / 4)
+    expected = [(squared, 2, cost, size) for cost, size in zip(costs, sizes.values(), strict=True)]
+    noises = [
+        (Gaussian(squared_sensitivity=each, rho=cost, dimension=dimension), size)
+        for each, dimension, cost, size in [*expected, (9 * squared, 6, Fraction(2, 5) * 3 * rho / 4, 3)]
+    ]
+    calls = [call for noise, size in noises for call in record.additive(noise.event(), [size])]
+    assert [call for call in draws.calls if call in calls] == calls
+    margins = {each.name: each.margin for each in plan.explain_outputs(Fraction(19, 20))}
+    assert [margins[name] for name in (*sizes, "employed")] == [noise.margin(Fraction(19, 20)) for noise, _ in noises]
+
+
+@pytest.mark.parametrize(
+    ("facts", "error", "text"),
+    [
+        ({"max_rows": None}, UnboundedError, "not bounded"),
+        ({"max_rows": 1}, ParameterError, "one level"),
+        ({"max_rows": 257}, ParameterError, "256"),
+        ({"privacy_unit": dp.ROW, "max_rows": None}, ParameterError, "whose a row is"),
+    ],
+    ids=str,
+)
+def test_two_levels_without_persons_or_bounds_are_refused(facts, error, text):
+    synthesizer = dp.synthesis.TwoLevelSynthesizer({"sex": "min"})
+    with pytest.raises(error, match=text):
+        planned(known=catalog(**facts), synthesizer=synthesizer, columns=["age", "sex"])
+
+
+def test_a_kind_of_plan_that_0_1_0_did_not_have_has_no_fingerprint_of_then():
+    plan, context = planned(), Context((("people", 1),), is_private=True)
+    assert former_fingerprints(plan, context) == ()

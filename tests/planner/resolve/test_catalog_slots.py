@@ -7,10 +7,13 @@ import pytest
 
 from discreet.catalog.catalog import Column, ColumnType
 from discreet.catalog.time_slice import Slice
-from discreet.errors import ParameterError, UnboundedError
+from discreet.errors import ParameterError, Refusal, UnboundedError
 from discreet.planner.resolve.catalog_slots import ColumnFacts, period_of, slot_columns, slots_of
 
 PERIOD = (dt.datetime.fromisoformat("2024-01-01"), dt.datetime.fromisoformat("2024-02-01"))
+
+
+SEARCH = "or slots=session.release(table.find_slots(['x']), epsilon=0.2)"
 
 
 def edges(kind, *, edges=None, period=None, **facts):
@@ -97,9 +100,9 @@ def test_edges_that_do_not_fit_their_column_are_refused(kind, given):
 @pytest.mark.parametrize(
     ("kind", "advice"),
     [
-        ("integer", "bounds={'x': (0, 100)} in dp.protect, or columns=['known']"),
-        ("text", "keys={'x': [\"A\", \"B\"]} in dp.protect, or columns=['known']"),
-        ("date", "edges={'x': [dt.date(2024, 1, 1), dt.date(2024, 7, 1), dt.date(2025, 1, 1)]}, or columns=['known']"),
+        ("integer", f"bounds={{'x': (0, 100)}}, {SEARCH}, or columns=['known']"),
+        ("text", f"keys={{'x': [\"A\", \"B\"]}}, {SEARCH}, or columns=['known']"),
+        ("date", f"bounds={{'x': (dt.date(2024, 1, 1), dt.date(2024, 12, 31))}}, {SEARCH}, or columns=['known']"),
         ("document", "columns=['known']"),
     ],
 )
@@ -110,3 +113,56 @@ def test_a_column_whose_values_are_not_public_is_refused_with_advice(kind, advic
     assert refusal.value.what == "synthesis of 'x'"
     assert refusal.value.instead == advice
     assert slot_columns([known])[0].type is ColumnType.BOOLEAN
+
+
+def declared(kind, **words):
+    return slots_of(ColumnFacts("x", Column(type=kind), **words))
+
+
+def test_keys_of_the_query_are_the_values_of_the_column():
+    assert declared("text", keys=("b", None, "a")).values == ("b", "a")
+    assert declared("date", keys=("2024-01-31",)).values == (dt.date(2024, 1, 31),)
+    known = Column(type="integer", keys=[1, 2], bounds=(0, 9))
+    assert slots_of(ColumnFacts("x", known, keys=(7,))).values == (7,)
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys"), [("text", ()), ("text", (None,)), ("text", (1,)), ("text", ("a", "a")), ("real", (1.0,))]
+)
+def test_keys_that_do_not_fit_their_column_are_refused(kind, keys):
+    with pytest.raises(Refusal, match="'x'"):
+        declared(kind, keys=keys)
+
+
+def test_dates_and_times_between_bounds_have_bins_of_equal_width():
+    days = declared("date", bounds=(dt.date(2024, 1, 1), dt.date(2024, 12, 31))).edges
+    assert (days[0], days[-1], len(days)) == (dt.date(2024, 1, 1), dt.date(2025, 1, 1), 33)
+    assert {(high - low).days for low, high in pairwise(days)} == {11, 12}
+    assert declared("date", bounds=(dt.date(2024, 1, 1),) * 2).edges == (dt.date(2024, 1, 1), dt.date(2024, 1, 2))
+    times = declared("timestamp", bounds=PERIOD).edges
+    assert (times[0], len(times)) == (PERIOD[0], 33)
+    assert len(declared("timestamp", bounds=PERIOD[:1] * 2).edges) == 2
+
+
+@pytest.mark.parametrize("kind", ["date", "timestamp"])
+def test_the_first_and_the_last_day_of_the_calendar_are_bounds(kind):
+    ends = (dt.date.min, dt.date.max) if kind == "date" else (dt.datetime.min, dt.datetime.max)  # noqa: DTZ901
+    found = declared(kind, bounds=ends).edges
+    assert len(found) == 33
+    assert all(low < high for low, high in pairwise(found))
+    assert len(declared(kind, bounds=ends[1:] * 2).edges) == 2
+
+
+def test_numbers_between_bounds_of_the_query_have_the_bins_of_the_catalog():
+    assert declared("integer", bounds=(0, 3)).edges == (0, 1, 2, 3, 4)
+    known = Column(type="real", bounds=(0, 100), bins={"linear": 2})
+    assert slots_of(ColumnFacts("x", known, bounds=(0, 1))).edges == (0.0, 0.5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds"),
+    [("integer", (3, 1)), ("integer", (1,)), ("date", (0, 1)), ("text", ("a", "b")), ("real", (0, float("nan")))],
+)
+def test_bounds_that_do_not_fit_their_column_are_refused(kind, bounds):
+    with pytest.raises(ParameterError, match="the bounds of 'x'"):
+        declared(kind, bounds=bounds)

@@ -6,7 +6,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from discreet.accounting import prices
 from discreet.synthesis.core.domain import Domain
 from discreet.synthesis.core.private_counts import (
     LARGEST_COUNT,
@@ -14,7 +13,6 @@ from discreet.synthesis.core.private_counts import (
     Contribution,
     ExactCounts,
     PrivateCounts,
-    synthesis_event,
 )
 
 DOMAIN = Domain({"age": 3, "sex": 2})
@@ -97,7 +95,6 @@ def test_what_is_spent_never_exceeds_what_was_charged():
         with pytest.raises(RuntimeError, match="more than was charged"):
             call()
     assert private.left == left
-    assert prices.total(synthesis_event(Fraction(1, 10))).rho == Fraction(1, 10)
 
 
 @pytest.mark.guarantee("synthesis.core.private_counts")

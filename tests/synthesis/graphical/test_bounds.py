@@ -1,4 +1,4 @@
-"""L1 bounds hold for all candidates together, and intervals of measured cells have their coverage."""
+"""L1 bounds hold for all candidates together."""
 
 import json
 import math
@@ -17,7 +17,6 @@ from discreet.synthesis.graphical.bounds import (
     BoundTerms,
     MarginalBounds,
     bounds_from_json,
-    cell_intervals,
     merged_terms,
     round_terms,
     sum_terms,
@@ -74,27 +73,6 @@ def test_all_bounds_hold_together_at_least_as_often_as_the_confidence(samples):
         far = {pair: float(np.abs(result.model.marginal(pair) - exact[pair]).sum()) for pair in PAIRS}
         failed += any(far[pair] > result.bounds.l1(pair, 0.5) for pair in result.bounds.terms)
     assert binom.sf(failed - 1, many, 0.5) > 1e-4
-
-
-@pytest.mark.statistical(false_alarm=1e-4)
-def test_intervals_of_cells_hold_the_counts_as_often_as_they_say(samples):
-    exact, within, cells = tables(), 0, 0
-    for _ in range(samples(40)):
-        counts = PrivateCounts(DOMAIN, exact, Contribution(1, replace_one=False), Fraction(1))
-        noisy = [counts.measure(pair, Fraction(1, 1000)) for pair in (("a", "d"), ("a", "b"), ("a", "d"))]
-        found = cell_intervals(noisy, ("a", "d"), 0.9)
-        within += int((np.abs(found.centres - exact[("a", "d")]) <= found.half_width).sum())
-        cells += found.centres.size
-    assert binom.cdf(within, cells, 0.9) > 1e-4
-
-
-def test_intervals_are_centred_on_the_weighted_mean_of_all_measurements_that_have_the_columns():
-    pair = Measurement(("a", "b"), np.array([[10, 20, 30], [1, 2, 3]]), 2.0)
-    column = Measurement(("a",), np.array([72, 6]), 2.0)
-    found = cell_intervals([pair, column], ("a",))
-    np.testing.assert_allclose(found.centres, [(60 / 12 + 72 / 4) / (1 / 12 + 1 / 4), 6])
-    assert found.half_width == pytest.approx(1.96 * math.sqrt(3) + 0.5, abs=1e-3)
-    assert cell_intervals([column], ("b",)) is None
 
 
 def test_merged_slots_add_twice_the_rows_that_they_may_have():

@@ -7,8 +7,9 @@ import pytest
 
 from discreet.synthesis.core.domain import Domain
 from discreet.synthesis.graphical.belief_propagation import calibrate
-from discreet.synthesis.graphical.estimation import Target, beliefs_of, combine_targets, fit
+from discreet.synthesis.graphical.estimation import Target, beliefs_of, combine_targets, fit, forbid
 from discreet.synthesis.graphical.factors import expand, project
+from discreet.synthesis.graphical.junction_tree import junction_tree
 
 DOMAIN = Domain(dict(zip("abcd", (2, 3, 4, 2), strict=True)))
 CHAIN = [("a", "b"), ("b", "c"), ("c", "d")]
@@ -104,3 +105,31 @@ def test_potentials_alone_give_the_beliefs_back():
     found = fit(DOMAIN, targets, TOTAL)
     again = beliefs_of(DOMAIN, found.potentials)
     np.testing.assert_allclose(again.marginal(DOMAIN.names), found.beliefs.marginal(DOMAIN.names), atol=1e-12)
+
+
+def test_cells_that_a_rule_forbids_have_no_mass_and_the_others_fit_as_well_as_they_can():
+    """With one free marginal the fit is that of the allowed cells alone; their noise plays no part in the rest."""
+    allowed = np.array([[True, False, True], [False, True, True]])
+    domain = Domain({"a": 2, "b": 3, "c": 2})
+    values = np.array([[50.0, 7, 20], [-9, 10, 20]])
+    targets = {
+        ("a", "b"): Target(values, np.full((2, 3), 1e-6)),
+        ("b", "c"): Target(np.full((3, 2), 16.7), np.ones((3, 2))),
+    }
+    found = fit(domain, targets, 100.0, iterations=500, tolerance=1e-9, rules={("a", "b"): allowed})
+    table = found.beliefs.marginal(("a", "b"))
+    assert (table[~allowed] == 0).all()
+    assert 100 * table == pytest.approx(np.where(allowed, values, 0), abs=0.2)
+    assert np.isfinite(found.beliefs.log_partition)
+    again = beliefs_of(domain, found.potentials, {("a", "b"): allowed})
+    assert again.marginal(("a", "b")) == pytest.approx(table)
+
+
+def test_a_rule_over_columns_that_were_not_measured_together_gets_a_clique():
+    domain = Domain({"a": 2, "b": 2})
+    targets = {(name,): Target(np.array([60.0, 40.0]), np.ones(2)) for name in "ab"}
+    found = fit(domain, targets, 100.0, rules={("a", "b"): np.array([[True, False], [True, True]])})
+    assert found.beliefs.marginal(("a", "b"))[0, 1] == 0
+    assert found.beliefs.tree.cliques == (("a", "b"),)
+    with pytest.raises(ValueError, match="no clique holds"):
+        forbid(junction_tree(domain, []), [np.zeros(2), np.zeros(2)], {("a", "b"): np.ones((2, 2), dtype=bool)})

@@ -4,7 +4,7 @@ import numpy as np
 
 from discreet.synthesis.core.domain import Domain
 from discreet.synthesis.graphical.estimation import beliefs_of
-from discreet.synthesis.graphical.row_sampling import draw_rows
+from discreet.synthesis.graphical.row_sampling import _draw, draw_rows
 
 DOMAIN = Domain(dict(zip("abcd", (3, 4, 2, 5), strict=True)))
 
@@ -54,3 +54,23 @@ def test_lines_without_mass_and_no_rows_are_fine():
     found = beliefs_of(DOMAIN, {("a", "b"): values})
     assert 0 not in draw_rows(found, 500, np.random.default_rng(1))[:, 0]
     assert draw_rows(found, 0, np.random.default_rng(1)).shape == (0, 4)
+
+
+def test_cells_that_a_rule_forbids_are_never_drawn_also_by_rounding():
+    """Quantiles beside 1 in thousands of lines: rounding moves some of them beyond the last cell."""
+    domain = Domain({"line": 3000, "cell": 4})
+    allowed = np.zeros((3000, 4), dtype=bool)
+    allowed[:, 1:3] = True
+    found = beliefs_of(domain, {("line",): np.zeros(3000)}, {("line", "cell"): allowed})
+    for number in (1, 3000, 200_000):
+        drawn = draw_rows(found, number, np.random.default_rng(number))
+        assert set(drawn[:, 1]) <= {1, 2}
+
+
+def test_a_quantile_that_rounds_up_stays_in_a_cell_that_can_occur():
+    class Last:
+        def random(self, size):
+            return np.full(size, np.nextafter(1, 0))
+
+    table = np.array([[0.0, 1.0, 0.0, 0.0]] * 2)
+    assert _draw(table, np.array([0, 1, 1]), Last()).tolist() == [1, 1, 1]

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from discreet.catalog.catalog import ColumnType
-from discreet.errors import ParameterError
+from discreet.errors import NameNotFoundError, ParameterError
 from discreet.plan.slots import SlotColumn
 from discreet.plan.synthesis import Contribution, SynthesisFacts, private_counts, synthesizer_tag
 from discreet.synthesis.graphical.bounds import bounds_from_json
 from discreet.synthesis.graphical.model import model_from_json
 from discreet.synthesis.graphical.synthesizer import GraphicalSynthesizer, default_rounds
+from discreet.synthesis.rows.constraints import Exclusion, Implication
 
 COLUMNS = (
     SlotColumn("age", ColumnType.INTEGER, edges=(0, 30, 60, 90)),
@@ -23,13 +24,17 @@ ONE = Contribution(rows=1, replace_one=False)
 
 
 def facts(workload=None, columns=COLUMNS, rho=Fraction(1, 10)):
-    return SynthesisFacts(columns, None, rho, ONE, workload)
+    return SynthesisFacts(columns, rho, ONE, workload)
 
 
-def tables(synthesis, number=3000):
+def tables(synthesis, number=3000, rules=None):
+    """Exact counts of random rows; with rules, of the rows that keep them."""
     generator = np.random.default_rng(8)
     rows = {column.name: generator.integers(column.size, size=number) for column in synthesis.columns}
     rows["sex"] = np.where(rows["age"] == 0, 0, rows["sex"])
+    for columns, allowed in (rules or {}).items():
+        kept = allowed[tuple(rows[name] for name in columns)]
+        rows = {name: places[kept] for name, places in rows.items()}
     found = {}
     for columns in synthesis.candidates:
         shape = [column.size for column in synthesis.columns if column.name in columns]
@@ -66,7 +71,7 @@ def test_everything_is_an_answer_of_private_counts_within_the_cost(monkeypatch):
     state = synthesis.train(counts)
     assert {name for name, _, _ in answers} == {"measure", "select"}
     assert all(0 < spent <= rho for _, rho, spent in answers)
-    assert sum(spent for _, _, spent in answers) + counts.left == synthesis.rho == synthesis.event.rho
+    assert sum(spent for _, _, spent in answers) + counts.left == synthesis.rho
     assert len(state["measurements"]) == sum(name == "measure" for name, _, _ in answers)
 
 
@@ -186,3 +191,85 @@ def test_a_weight_of_another_class_is_refused_also_where_it_was_set_later():
     object.__setattr__(late, "rounds", Weight(2))
     with pytest.raises(ParameterError, match="rounds"):
         late.synthesis(None)
+
+
+ADULTS = Exclusion({"age": (None, 30)})
+PLACES = Implication("city", "sex", {"Bern": "f", "Chur": ["m", None], None: "m"})
+NO_OLD = Exclusion({"age": (60, None), "city": ["Genf", None]})
+
+
+@pytest.mark.parametrize("is_private", [True, False])
+def test_constraints_hold_in_every_row_and_every_marginal(is_private):
+    synthesizer = GraphicalSynthesizer(constraints=[ADULTS, PLACES, NO_OLD], workload=[("age", "sex", "city")])
+    synthesis, _, state = train(synthesizer, is_private=is_private)
+    model = model_from_json(json.loads(json.dumps(state["model"])))
+    together = model.marginal(("age", "sex", "city"))
+    assert together.sum() == pytest.approx(model.total)
+    rows = model.rows(5000, np.random.default_rng(1))
+    assert len(synthesis.plan.rules) == 5
+    for columns, allowed in synthesis.plan.rules.items():
+        places = [synthesis_place(name) for name in columns]
+        others = tuple(axis for axis in range(3) if axis not in places)
+        assert (together.sum(axis=others)[~allowed] == 0).all()
+        assert (model.marginal(columns)[~allowed] == 0).all()
+        assert allowed[tuple(rows[:, place] for place in places)].all()
+
+
+@pytest.mark.parametrize("is_private", [True, False])
+def test_a_model_with_constraints_is_near_rows_that_keep_them(is_private):
+    """Wrong by chance less than once in 10^9: a cell's noise has a standard deviation of at most 10 rows."""
+    synthesizer = GraphicalSynthesizer(constraints=[ADULTS, PLACES, NO_OLD], workload=[("age", "sex", "city")])
+    synthesis = synthesizer.synthesis(facts())
+    exact = tables(synthesis, rules=synthesis.plan.rules)
+    state = synthesis.train(private_counts(synthesis, exact, ONE, is_private=is_private))
+    model = model_from_json(json.loads(json.dumps(state["model"])))
+    for columns in (("age",), ("age", "sex", "city")):
+        assert np.abs(model.marginal(columns) - exact[columns]).sum() < 0.25 * exact[columns].sum()
+
+
+def synthesis_place(name):
+    return [column.name for column in COLUMNS].index(name)
+
+
+def test_constraints_without_effect_on_the_rows_leave_the_model_near():
+    """Rows with a first age are all of the first sex; without noise, the rule changes nothing that was measured."""
+    never = Exclusion({"age": (None, 30), "sex": "m"})
+    with_rule, free = (
+        model_from_json(train(GraphicalSynthesizer(constraints=each), is_private=False)[2]["model"])
+        for each in ([never], [])
+    )
+    for pair in (("age", "sex"), ("age", "city"), ("sex", "city")):
+        assert np.abs(with_rule.marginal(pair) - free.marginal(pair)).sum() < 0.02 * free.total
+
+
+def test_constraints_are_part_of_the_fingerprint_and_of_the_words():
+    ruled, free = (GraphicalSynthesizer(constraints=each).synthesis(facts()) for each in ([ADULTS], []))
+    assert (
+        ruled.parameters["constraints"]
+        != GraphicalSynthesizer(constraints=[NO_OLD]).synthesis(facts()).parameters["constraints"]
+    )
+    assert "constraints" not in free.parameters
+    assert ("constraints", "1, declared as public knowledge and true of every row") in ruled.words
+    assert "constraints" not in dict(free.words)
+
+
+def test_slots_of_columns_with_a_rule_are_not_merged():
+    many = SlotColumn("job", ColumnType.TEXT, values=tuple(f"job {i}" for i in range(40)))
+    columns = (*COLUMNS, many)
+    rule = Implication("job", "sex", {"job 3": "f"})
+    for constraints in ([], [rule]):
+        synthesis = GraphicalSynthesizer(constraints=constraints).synthesis(facts(columns=columns))
+        counts = private_counts(synthesis, tables(synthesis, 300), ONE, is_private=True)
+        assert ("job" in synthesis.train(counts)["model"]["groups"]) is not bool(constraints)
+
+
+def test_constraints_that_do_not_fit_the_model_are_refused_before_data():
+    with pytest.raises(ParameterError, match="the model may have 10 cells"):
+        GraphicalSynthesizer(max_cells=10, constraints=[PLACES]).synthesis(facts())
+    third = Exclusion({"age": (None, 30), "sex": "m"})
+    with pytest.raises(ParameterError, match="close a cycle"):
+        GraphicalSynthesizer(constraints=[PLACES, NO_OLD, third]).synthesis(facts())
+    with pytest.raises(NameNotFoundError, match="'agee'"):
+        GraphicalSynthesizer(constraints=[Exclusion({"agee": 3})]).synthesis(facts())
+    with pytest.raises(ParameterError, match="another class"):
+        GraphicalSynthesizer(constraints=["age > 3"]).synthesis(facts())

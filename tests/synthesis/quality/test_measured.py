@@ -6,7 +6,7 @@ import pytest
 
 from discreet.catalog.catalog import ColumnType
 from discreet.plan.slots import SlotColumn, columns_to_json
-from discreet.synthesis.quality.measured import mean_noise, measured_quality
+from discreet.synthesis.quality.measured import drawing_error, mean_noise, measured_quality
 
 COLUMNS = (
     SlotColumn("a", ColumnType.INTEGER, values=tuple(range(9))),
@@ -64,3 +64,24 @@ def test_the_discrete_and_the_continuous_mean_meet():
     assert mean_noise(49.999) == pytest.approx(49.999 * np.sqrt(2 / np.pi), rel=1e-4)
     assert mean_noise(0.0) == 0
     assert mean_noise(80.0) == pytest.approx(80 * np.sqrt(2 / np.pi))
+
+
+def test_a_column_is_shown_by_its_one_way_marginal_of_least_noise():
+    found = state()
+    for sigma in (40.0, 10.0):
+        values = [int(sigma)] * 10
+        found["measurements"].append({"columns": ["a"], "values": values, "sigma": sigma, "groups": {}})
+    (column,) = measured_quality(found, pa.table({"a": A, "b": B})).columns
+    assert column.name == "a"
+    assert column.reference == (10 / 20_000,) * 10
+    assert sum(column.drawn) == pytest.approx(1)
+
+
+def test_few_rows_have_the_error_of_drawing_and_as_many_as_the_data_none():
+    noisy = np.array([0.5, 0.25, 0.25, 0.0])
+    expected = drawing_error(noisy, 100, 1e9)
+    generator = np.random.default_rng(1)
+    drawn = generator.multinomial(100, noisy, 4_000) / 100
+    assert np.abs(drawn - noisy).sum(axis=1).mean() / 2 == pytest.approx(expected, rel=0.05)
+    assert drawing_error(noisy, 100, 100.0) == drawing_error(np.zeros(2), 1, 100.0) == 0
+    assert 0 < drawing_error(noisy, 90, 100.0) < expected

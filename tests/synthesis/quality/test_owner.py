@@ -63,6 +63,27 @@ def test_the_text_and_the_json_say_who_may_see_them():
     assert plain["figures"]["distances"]["two_way"] == found.distances.two_way
 
 
+def test_rows_that_were_not_synthesized_are_the_control_of_three_risks():
+    data, test = as_arrow(draw(500)), as_arrow(draw(501))
+    found = owner_quality(release(SPREAD[1], data), data, test=test)
+    assert [each.heading for each in found.risks] == ["singling out", "linkability", "inference"]
+    assert found.accuracy is None
+    assert "singling out: " in str(found)
+    assert "Other attacks may succeed." in str(found)
+    plain = json.loads(json.dumps(found.to_json()))["figures"]["risks"]
+    assert all(each["interval"][0] <= each["risk"] <= each["interval"][1] for each in plain)
+
+
+def test_the_page_is_for_the_owner_of_the_file_alone(tmp_path):
+    data = as_arrow(draw(500))
+    place = owner_quality(release(SPREAD[0], data), data).save(tmp_path / "quality.html")
+    assert place.stat().st_mode & 0o777 == 0o600
+    text = place.read_text()
+    assert "For the owners of the data only" in text
+    assert "<h1>people</h1>" in text
+    assert text.count("<svg") == 3
+
+
 def test_unique_rows_that_are_drawn_are_counted_once():
     real = SlotRows(DOMAIN, np.array([[0, 0, 0], [0, 0, 0], [1, 1, 1], [2, 2, 1]]))
     drawn = SlotRows(DOMAIN, np.array([[0, 0, 0], [1, 1, 1], [1, 1, 1], [3, 3, 1]]))
@@ -91,5 +112,9 @@ def test_a_target_needs_its_column_and_other_rows():
         owner_quality(table, data, target="d", test=data)
     with pytest.raises(ParameterError, match="tested on other rows"):
         owner_quality(table, data, target="c")
+    with pytest.raises(ParameterError, match="a column to learn without"):
+        owner_quality(table, data, learn="c")
+    with pytest.raises(NameNotFoundError, match="learn='d'"):
+        owner_quality(table, data, learn="d", test=data)
     with pytest.raises(ParameterError, match="fewer than 2 rows"):
         owner_quality(table, data[:1])

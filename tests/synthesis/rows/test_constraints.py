@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import discreet as dp
@@ -105,3 +106,51 @@ def test_constraints_of_other_slots_have_other_fingerprints():
 def test_no_constraints_are_no_rules():
     assert slot_rules((), COLUMNS) == ()
     assert np.array(allowed(Exclusion({"age": (0, 0)}))["age",]).all()
+
+
+EVEN = (
+    SlotColumn("age", ColumnType.INTEGER, edges=(0, 30, 88, 91)),
+    SlotColumn("smoker", ColumnType.BOOLEAN, values=(False, True)),
+)
+PLACES = (*EVEN, SlotColumn("region", ColumnType.TEXT, values=("North", "South")))
+
+
+@pytest.mark.parametrize(
+    ("constraint", "advice"),
+    [
+        (Exclusion({"age": (90, None), "smoker": True}), Exclusion({"age": (91, None), "smoker": True})),
+        (Exclusion({"age": (None, 30.5), "region": "North"}), Exclusion({"age": (None, 30), "region": "North"})),
+        (Exclusion({"age": (29, 31)}), Exclusion({"age": (30, 88)})),
+        (Exclusion({"age": (1, 87)}), Exclusion({"age": (0, 88)})),
+        (Exclusion({"age": (200, 10)}), None),
+        (Exclusion({"age": ("a", "b")}), Exclusion({"age": (0, 30)})),
+        (Exclusion({"age": 45}), Exclusion({"age": (30, 88)})),
+        (Exclusion({"region": ["Nrth", "South"]}), Exclusion({"region": ["North", "South"]})),
+        (Implication("region", "smoker", {"Nrth": True}), Implication("region", "smoker", {"North": True})),
+        (
+            Implication("smoker", "region", {True: "Nrth", False: "South"}),
+            Implication("smoker", "region", {True: "North", False: "South"}),
+        ),
+        (Implication("smoker", "age", {True: (80, None)}), Implication("smoker", "age", {True: (88, None)})),
+    ],
+)
+def test_advice_is_the_same_constraint_with_what_slots_can_express(constraint, advice):
+    if advice is None:
+        slot_rules([constraint], PLACES)
+        return
+    with pytest.raises(ParameterError) as caught:
+        slot_rules([constraint], PLACES)
+    assert eval(caught.value.instead, {"dp": dp}) == advice  # noqa: S307 - advice is code
+    slot_rules([advice], PLACES)
+
+
+@pytest.mark.parametrize("kind", [dp.synthesis.TreeSynthesizer, dp.synthesis.GraphicalSynthesizer])
+def test_constraints_that_are_no_list_are_refused_before_data_is_read(kind):
+    rows = pa.table({"age": [1, 2]})
+    facts = {"privacy_unit": dp.ROW, "bounds": {"age": (0, 90)}, "budget": dp.Budget(epsilon=1, delta=1e-9)}
+    query = dp.table("people").synthesize(kind(constraints=Exclusion({"age": (None, 17)})))
+    with (
+        dp.protect(rows, name="people", ledger=":memory:", **facts) as session,
+        pytest.raises(ParameterError, match=r"constraints=\[dp\.synthesis\.Exclusion"),
+    ):
+        session.explain(query, epsilon=1)

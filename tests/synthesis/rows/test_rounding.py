@@ -21,6 +21,18 @@ def test_without_any_probability_all_slots_are_equal():
     assert round_counts(np.zeros(4), 8, RNG).tolist() == [2, 2, 2, 2]
 
 
+def test_improbable_slots_get_as_many_rows_as_they_should_in_a_small_table():
+    probabilities = np.append(np.full(5, 0.1), np.full(1_000, 0.0005))
+    rare = [round_counts(probabilities, 100, np.random.default_rng(number))[5:].sum() for number in range(200)]
+    assert 49 <= min(rare) <= max(rare) <= 51
+
+
+def test_a_slot_without_probability_gets_no_row():
+    for number in range(200):
+        counts = round_counts(np.array([0.0, 0.1, 0.2, 0.7, 0.0]), 7, np.random.default_rng(number))
+        assert counts[0] == counts[-1] == 0
+
+
 @pytest.mark.parametrize("scale", [3, 40, 5_000])
 def test_every_cell_of_a_table_is_rounded_down_or_up_and_columns_keep_their_totals(scale):
     conditional = RNG.dirichlet(np.full(12, 0.4), 30)

@@ -64,7 +64,7 @@ def test_two_way_marginals_of_adult_are_within_a_twentieth_in_seconds():
     """Five syntheses had a mean of 0.0474 with a standard deviation of 0.0005; the better one of two is compared."""
     rows, sizes = adult()
     columns = tuple(SlotColumn(name, ColumnType.INTEGER, edges=tuple(range(size))) for name, size in sizes.items())
-    synthesis = TreeSynthesizer().synthesis(SynthesisFacts(columns, None, RHO, ONE))
+    synthesis = TreeSynthesizer().synthesis(SynthesisFacts(columns, RHO, ONE))
     exact = {each: counts(rows, sizes, each) for each in synthesis.candidates}
     errors = []
     for _ in range(2):

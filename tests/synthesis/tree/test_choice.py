@@ -57,9 +57,34 @@ def test_larger_marginals_cost_more_and_all_cost_what_there_is():
     assert float(shares[0] / shares[1]) == pytest.approx(4)
 
 
+def test_a_pair_of_the_workload_is_an_edge_before_a_pair_that_is_less_than_four_times_as_strong():
+    table = counts({"ab": 200, "bc": 100, "ac": 90})
+    wanted = choice()._replace(wanted=frozenset({("a", "c")}))
+    assert choose_edges(table, choice())[:2] == (("a", "b"), ("b", "c"))
+    assert choose_edges(table, wanted)[:2] == (("a", "c"), ("a", "b"))
+
+
+def test_a_pair_of_the_workload_that_is_worth_less_than_its_noise_is_left_out():
+    wanted = choice(sigma=50.0)._replace(wanted=frozenset({("a", "c")}))
+    assert choose_edges(counts({"ab": 200}), wanted) == (("a", "b"),)
+
+
+def test_marginals_of_the_workload_cost_more():
+    domain = Domain({"a": 8, "b": 8})
+    shares = share_by_cells(domain, [("a",), ("b",)], Fraction(1, 7), frozenset({("a",)}))
+    assert sum(shares) == Fraction(1, 7)
+    assert float(shares[0] / shares[1]) == pytest.approx(4 ** (2 / 3), rel=1e-3)
+
+
 def test_estimates_are_whole_numbers_within_64_bits():
     assert whole_numbers(np.array([1.6, -1e30, 1e30])).tolist() == [2, -LARGEST_COUNT, LARGEST_COUNT]
     assert merged_counts(np.array([1.0, 2.0, 4.0]), (0, 1, 0)).tolist() == [5, 2]
+
+
+def test_joined_pairs_are_linked_and_no_edges():
+    private = counts({"ab": 200, "bd": 150, "cd": 20})
+    joined = choice()._replace(joined=(("a", "b"),))
+    assert choose_edges(private, joined) == (("b", "d"), ("c", "d"))
 
 
 def test_required_pairs_are_edges_without_a_choice():

@@ -66,4 +66,4 @@ def test_rare_slots_are_merged_and_one_rare_slot_stays():
         "one": CountEstimate(np.array([50.0, 3, 40]), 25.0),
         "all": CountEstimate(np.array([1.0, 2, 3]), 25.0),
     }
-    assert merge_rare(columns, 3) == {"few": (0, 2, 1, 2), "one": (0, 1, 2), "all": (0, 0, 0)}
+    assert merge_rare(columns) == {"few": (0, 2, 1, 2), "one": (0, 1, 2), "all": (0, 0, 0)}

@@ -21,7 +21,7 @@ COUNTS = {("sex",): np.array([60, 30, 10]), ("age",): np.array([50, 50, 0])}
 
 
 def planned(columns=COLUMNS, workload=None):
-    return IndependentSynthesizer().synthesis(SynthesisFacts(columns, None, Fraction(1), ONE, workload))
+    return IndependentSynthesizer().synthesis(SynthesisFacts(columns, Fraction(1), ONE, workload))
 
 
 def test_all_of_the_cost_is_spent_on_one_way_marginals():

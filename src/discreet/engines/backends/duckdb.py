@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines.backends.duckdb_parquet import DirectParquet
+from discreet.engines.backends.duckdb_schema import Kinds, frame_kinds, relation_kinds
 from discreet.engines.prepared import PreparedQuery, RegisteredSource
 from discreet.engines.progress import Stage
 from discreet.engines.sources.arrow_types import LosslessRead, transport_type
@@ -287,21 +288,18 @@ def draft(source: Source) -> dict[str, ColumnType]:
 
     Only here may cells be looked at before a charge: the owner does it, once, when the dataset is first registered.
     """
-    connection = duckdb.connect(":memory:")
+    looks = source.looks or source.schema
     try:
-        relation = _csv_with_detection(source) if source.kind == "csv" else _attach(connection, "draft", source)
-        looks = source.looks or source.schema
-        if looks is not None:
-            relation = "looks"
-            connection.register(relation, looks.empty_table())
-        described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+        kinds = _file_kinds(source) if looks is None else frame_kinds(looks)
     except duckdb.Error:
-        described = None
-    finally:
-        connection.close()
-    if described is None:
-        raise _unreadable()
-    return {row[0]: _draft_type(str(row[1]), source) for row in described}
+        raise _unreadable() from None
+    return {name: _draft_type(kind, source) for name, kind in kinds}
+
+
+def _file_kinds(source: Source) -> Kinds:
+    with duckdb.connect(":memory:") as connection:
+        relation = _csv_with_detection(source) if source.kind == "csv" else _attach(connection, "draft", source)
+        return relation_kinds(connection, relation)
 
 
 def _unreadable() -> SourceError:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.catalog.catalog import ColumnType, Value
+from discreet.catalog.columns import is_plain
 from discreet.engines.sql import bins, casts
 from discreet.engines.sql.dialect import Dialect, StorageType
 from discreet.errors import UnsupportedError
@@ -42,7 +43,9 @@ _PRODUCTS: tuple[Operator, ...] = ("multiply", "divide")
 
 
 def literal(value: Scalar | Value, dialect: Dialect) -> str:
-    """A constant of any type."""
+    """A constant of any type; a value of a subclass would write SQL of its own, so it is none."""
+    if not is_plain(value):
+        raise TypeError(type(value).__name__)
     match value:
         case None:
             return "NULL"

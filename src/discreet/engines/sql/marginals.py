@@ -2,6 +2,10 @@
 
 Cells are missing by the same total reads on every engine. A missing cell, or one that is not declared, is in the last
 slot; a number or date below the first edge is in the first bin, and one from the last edge on in the last bin.
+
+Columns of units are windows over the rows of a unit, and units are distinguished as by contribution bounds. All rows
+of a unit carry the same slots, and one row of each is marked, so that marginals of units count it alone. The unit
+itself is not in the table of codes.
 """
 
 import datetime as dt
@@ -13,15 +17,18 @@ import pyarrow as pa
 from discreet.catalog.catalog import ColumnType
 from discreet.catalog.columns import is_of_type
 from discreet.engines.sql import expressions
-from discreet.engines.sql.contribution_bounding import LONGEST_LIST
+from discreet.engines.sql.contribution_bounding import LONGEST_LIST, owner
 from discreet.engines.sql.dialect import Dialect
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.plan.logical import Scalar
 from discreet.plan.physical import Apply, Constant
-from discreet.plan.slots import MOST_CELLS, MOST_CELLS_OF_A_BATCH, MarginalBatch, SlotTerm
+from discreet.plan.slots import MOST_CELLS, MOST_CELLS_OF_A_BATCH, MarginalBatch, SlotTerm, UnitColumns, UnitRule
 
 CODE = "discreet_code"
 VALUE = "discreet_cell"
+UNIT = "discreet_unit"
+NUMBER = "discreet_number"
+TURN = "discreet_turn"
 FEW_VALUES = 64
 """Values that a CASE distinguishes; more are found by a join, unless an engine numbers them itself."""
 MOST_COLUMNS = 1_000
@@ -58,6 +65,20 @@ def require_counts(batch: MarginalBatch) -> None:
                 because=f"edges increase, values differ, and both are of type {each.term.type}",
                 instead=f"edges or values of type {each.term.type}",
             )
+    if batch.units is not None:
+        _require_units(batch, batch.units)
+
+
+def _require_units(batch: MarginalBatch, units: UnitColumns) -> None:
+    """Refuse columns of units that rows do not have, and units that nothing names; planners never ask for them."""
+    known, numbers = {each.column.name for each in batch.columns}, units.number.values
+    is_known = known.issuperset(name for name, _ in units.rules) and units.number.name not in known
+    if not batch.pushdown.scan.unit or not is_known or numbers != tuple(range(1, len(numbers) + 1)):
+        raise ParameterError(
+            "columns of units",
+            because="a unit has columns that name it, and its columns are those of its rows",
+            instead='privacy_unit="person_id" in dp.protect',
+        )
 
 
 def _has_fitting_slots(each: SlotTerm) -> bool:
@@ -77,7 +98,7 @@ def needs_join(each: SlotTerm, dialect: Dialect) -> bool:
 
 def codes_sql(batch: MarginalBatch, rows: str, keys: Mapping[str, str], dialect: Dialect) -> str:
     """The slots of all columns, a row for each row; `keys` are tables of values by the name of the column."""
-    columns = []
+    columns = [f"{term} AS {name}" for name, term in _unit_terms(batch, dialect).items()]
     for place, each in enumerate(batch.columns):
         if each.column.name in keys:
             columns.append(f"{expressions.term(each.term, dialect)} AS {VALUE}{place}")
@@ -86,9 +107,14 @@ def codes_sql(batch: MarginalBatch, rows: str, keys: Mapping[str, str], dialect:
     predicate = batch.pushdown.predicate
     where = "" if predicate is None else f" WHERE {expressions.term(predicate, dialect)}"
     coded = f"SELECT {', '.join(columns)} FROM {rows}{where}"
-    if not keys:
-        return coded
-    named, joins = [], []
+    if keys:
+        coded = _joined_sql(batch, coded, keys, dialect)
+    return coded if batch.units is None else _unit_codes_sql(batch, batch.units, coded, dialect)
+
+
+def _joined_sql(batch: MarginalBatch, coded: str, keys: Mapping[str, str], dialect: Dialect) -> str:
+    """The slots of columns whose values are found by a join, beside all others."""
+    named, joins = [f"cells.{name}" for name in _unit_terms(batch, dialect)], []
     for place, each in enumerate(batch.columns):
         if each.column.name not in keys:
             named.append(f"cells.{CODE}{place}")
@@ -101,6 +127,33 @@ def codes_sql(batch: MarginalBatch, rows: str, keys: Mapping[str, str], dialect:
     return f"SELECT {', '.join(named)} FROM ({coded}) AS cells {' '.join(joins)}"
 
 
+def _unit_terms(batch: MarginalBatch, dialect: Dialect) -> dict[str, str]:
+    """What tells units apart, as in contribution bounds, with a name for each part; nothing where rows alone count."""
+    if batch.units is None:
+        return {}
+    return {f"{UNIT}{place}": term for place, term in enumerate(owner(batch.pushdown.scan, dialect))}
+
+
+def _unit_codes_sql(batch: MarginalBatch, units: UnitColumns, coded: str, dialect: Dialect) -> str:
+    """The slots of columns of units in each row, the number of rows of its unit, and the turn of a row in its unit."""
+    own = f"PARTITION BY {', '.join(_unit_terms(batch, dialect))}"
+    rules, columns = dict(units.rules), []
+    for place, each in enumerate(batch.columns):
+        code, missing = f"{CODE}{place}", each.column.missing
+        match rules.get(each.column.name):
+            case UnitRule.MIN:
+                columns.append(f"{_narrow(f'min({code}) OVER ({own})', each, dialect)} AS {code}")
+            case UnitRule.MAX:
+                declared = f"CASE WHEN {code} < {missing} THEN {code} END"
+                columns.append(f"{_narrow(f'max({declared}) OVER ({own})', each, dialect)} AS {code}")
+            case _:
+                columns.append(code)
+    most, rows = len(units.number.values), f"count(*) OVER ({own})"
+    columns.append(f"CASE WHEN {rows} < {most} THEN {rows} ELSE {most} END - 1 AS {NUMBER}")
+    columns.append(f"row_number() OVER ({own}{dialect.unordered}) AS {TURN}")
+    return f"SELECT {', '.join(columns)} FROM ({coded}) AS coded"
+
+
 def counts_sql(batch: MarginalBatch, numbers: Sequence[int], codes: str, dialect: Dialect) -> str:
     """The non-empty cells of some marginals with their rows; a cell is a number in the order of an array."""
     return " UNION ALL ".join(_count(batch, number, codes, dialect) for number in numbers)
@@ -109,12 +162,13 @@ def counts_sql(batch: MarginalBatch, numbers: Sequence[int], codes: str, dialect
 def _count(batch: MarginalBatch, number: int, codes: str, dialect: Dialect) -> str:
     marginal = batch.marginals[number]
     places = {each.column.name: place for place, each in enumerate(batch.columns)}
-    columns = [f"{CODE}{places[name]}" for name in marginal]
+    columns = [f"{CODE}{places[name]}" if name in places else NUMBER for name in marginal]
     cell = dialect.bigint.format("0")
     for column, size in zip(columns, batch.shape(marginal), strict=True):
         cell = f"({cell} * {size} + {column})"
     listed = ", ".join(columns)
-    groups = f"SELECT {listed}, count(*) AS discreet_rows FROM {codes} AS codes GROUP BY {listed}"
+    once = f" WHERE {TURN} = 1" if batch.units is not None and batch.units.covers(marginal) else ""
+    groups = f"SELECT {listed}, count(*) AS discreet_rows FROM {codes} AS codes{once} GROUP BY {listed}"
     counted = f"SELECT {number} AS marginal, {cell} AS cell, discreet_rows AS number"
     return f"{counted} FROM ({groups}) AS counted"
 

@@ -9,6 +9,7 @@ the whole privacy budget may have pure noise of all its epsilon, because nothing
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from discreet.accounting.costs import EPSILON_UNITS, RHO_UNITS
 from discreet.accounting.filters import Budget
@@ -130,6 +131,17 @@ def spending(
     why = _WAS_ASKED if mechanism else f"the privacy budget has delta {shown(budget.delta)}, so costs at its order add"
     orders = _orders(budget, conversion_order(asked, delta))
     return _share(Spending(kinds, amount, asked, delta, why, orders), share)
+
+
+def gaussian_spending(what: str, budget: Budget, **price: Any) -> Spending:
+    """The spending of what has Gaussian noise alone, such as "a model"; a pure budget has nothing for it."""
+    if not budget.conversion_delta:
+        raise BudgetError(
+            f"{what} under a pure privacy budget",
+            because="its Gaussian noise has no finite epsilon without a delta",
+            instead="budget=dp.Budget(epsilon=2, delta=1e-9) in dp.protect",
+        )
+    return spending(budget, mechanism="gaussian", **price)
 
 
 def spendings(

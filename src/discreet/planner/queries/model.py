@@ -13,7 +13,7 @@ from typing import Any
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, Column, ColumnType
 from discreet.catalog.privacy_unit import Neighbours
-from discreet.errors import BudgetError, ParameterError
+from discreet.errors import ParameterError
 from discreet.events import Event
 from discreet.exact.numbers import Number
 from discreet.plan import logical
@@ -146,7 +146,7 @@ def analyze_model(
     scope = bind(source, catalog)
     unit = scope.table.unit
     _refuse_unit_as_target(scope, target, model)
-    spent = _spending(budget, epsilon=epsilon, rho=rho, share=share)
+    spent = allocation.gaussian_spending("a model", budget, epsilon=epsilon, rho=rho, share=share)
     facts = ModelFacts(
         target=target,
         columns=_candidates(scope, target, features),
@@ -197,17 +197,6 @@ def _training(
     if search is None:
         return held_out_training(model, facts, holdout)
     return search_training(model, facts, holdout, search, spent.orders)
-
-
-def _spending(budget: Budget, **price: Any) -> Spending:
-    """What the training costs; a pure budget has nothing for Gaussian noise."""
-    if not budget.conversion_delta:
-        raise BudgetError(
-            "a model under a pure privacy budget",
-            because="its Gaussian noise has no finite epsilon without a delta",
-            instead="budget=dp.Budget(epsilon=2, delta=1e-9) in dp.protect",
-        )
-    return allocation.spending(budget, mechanism="gaussian", **price)
 
 
 def _pushdown(scope: Bound, terms: tuple[Term, ...]) -> tuple[Pushdown, dict[str, Read]]:

@@ -92,6 +92,16 @@ class AnswerPlan(PrivatePlan):
     pushdown: Pushdown
 
     @property
+    def pushdowns(self) -> tuple[Pushdown, ...]:
+        """All that the engine is asked; one query, except for plans of several."""
+        return (self.pushdown,)
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """Names of the columns that are read."""
+        return tuple(sorted({name for asked in self.pushdowns for name in asked.columns_read}))
+
+    @property
     @abstractmethod
     def noise(self) -> str:
         """The kind of noise, in words."""

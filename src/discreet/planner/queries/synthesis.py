@@ -5,16 +5,17 @@ unit moves each marginal by at most R rows. All noisy marginals and choices toge
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, Column
 from discreet.catalog.privacy_unit import Caps, Neighbours
-from discreet.errors import BudgetError, NameNotFoundError, ParameterError, suggestion
-from discreet.events import Event
+from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError, suggestion
+from discreet.events import ConcentratedEvent
 from discreet.exact.numbers import Number
+from discreet.mechanisms import Gaussian
 from discreet.plan import logical
 from discreet.plan.physical import CountRows, Keys
 from discreet.plan.slots import Counts, Marginal, MarginalBatch, SlotColumn, SlotTerm
@@ -23,13 +24,13 @@ from discreet.plan.synthesis import (
     Synthesis,
     SynthesisFacts,
     Synthesizer,
+    UnitSynthesis,
     marginal_of,
     private_counts,
     synthesizer_tag,
 )
 from discreet.planner.budget import allocation
-from discreet.planner.budget.allocation import Spending
-from discreet.planner.queries.private_plan import AnswerPlan, HiddenMargin
+from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.planner.resolve.binding import Bound, bind
 from discreet.planner.resolve.catalog_slots import ColumnFacts, period_of, slot_columns
 from discreet.planner.resolve.lowering import lower_query
@@ -37,7 +38,52 @@ from discreet.planner.sensitivity import contribution_bounds
 from discreet.release.explanation import ExplainedOutput
 
 _REASON = "the rhos of noisy marginals and choices add"
-_PRIVATE = "how well a synthetic table fits depends on the rows, which are private"
+
+
+@dataclass(frozen=True)
+class Declarations:
+    """What a query declares of the slots of columns: edges, keys or bounds, by column; or slots that were found.
+
+    Slots that were found are read as edges or keys, with the same checks: its holder may change a release.
+    """
+
+    edges: Mapping[str, Sequence[logical.Scalar]] = field(default_factory=dict)
+    keys: Mapping[str, Sequence[logical.Scalar]] = field(default_factory=dict)
+    bounds: Mapping[str, Sequence[logical.Scalar]] = field(default_factory=dict)
+    found: Mapping[str, SlotColumn] = field(default_factory=dict)
+    not_found: tuple[str, ...] = ()
+
+    def of(self, name: str) -> dict[str, Any]:
+        """What is declared of a column."""
+        if self.uses_found(name):
+            slots = self.found[name]
+            return {"edges": slots.edges} if slots.edges else {"keys": slots.values}
+        stated = {"edges": self.edges, "keys": self.keys, "bounds": self.bounds}
+        return {what: tuple(values[name]) for what, values in stated.items() if name in values}
+
+    def uses_found(self, name: str) -> bool:
+        """Whether a column has the slots that were found: nothing else is declared of it."""
+        return name in self.found and not any(name in values for values in (self.edges, self.keys, self.bounds))
+
+    def require_type(self, name: str, column: Column) -> None:
+        """Refuse slots that were found in a column of another type."""
+        if self.uses_found(name) and self.found[name].type is not column.type:
+            raise TypeMismatchError(
+                f"slots of {name!r}, found as {self.found[name].type}",
+                because=f"the column is of type {column.type}",
+                instead=f"slots=found, of a search for {name!r} in this table",
+            )
+
+    def require_columns(self, names: Sequence[str]) -> None:
+        """Refuse a declaration of a column that the table does not have."""
+        for what, found in (("edges", self.edges), ("keys", self.keys), ("bounds", self.bounds)):
+            for name in found:
+                if name not in names:
+                    raise NameNotFoundError(
+                        f"{what} of {name!r}",
+                        because="the synthetic table has no column of that name",
+                        instead=suggestion(name, names),
+                    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +95,7 @@ class SynthesisPlan(AnswerPlan):
     batch: MarginalBatch
     contribution: Contribution
     workload: tuple[Marginal, ...] | None
+    found: tuple[str, ...] = ()
 
     @property
     def clamps_values(self) -> bool:
@@ -61,9 +108,9 @@ class SynthesisPlan(AnswerPlan):
         return "have a slot of their own, together with values that are not declared"
 
     @property
-    def event(self) -> Event:
-        """What a synthesis does, for the accountants."""
-        return self.synthesis.event
+    def event(self) -> ConcentratedEvent:
+        """The cost that private counts allow in all, for the accountants."""
+        return ConcentratedEvent(self.synthesis.rho)
 
     def randomize(self, counts: Counts) -> dict[str, Any]:
         """The state of the table, from noisy marginals and private choices."""
@@ -80,17 +127,28 @@ class SynthesisPlan(AnswerPlan):
 
     @property
     def details(self) -> tuple[tuple[str, str], ...]:
-        """What is measured and modelled."""
-        return self.synthesis.words
+        """Which slots an earlier release found, what is measured and modelled."""
+        names = ", ".join(map(repr, self.found))
+        return (*([("slots found", f"of {names}, by an earlier release")] if names else []), *self.synthesis.words)
 
-    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:  # noqa: ARG002 - it has no margin
-        """The table; how well it fits is not public in advance."""
-        note = "how well it fits depends on the rows, which are private"
-        return (ExplainedOutput("table", self.synthesis.name, self.noise, None, note),)
+    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+        """The margin of a slot of each column, which is public; how well other marginals fit is not."""
+        noises = {name: self._noise_of(name, cost) for name, cost in self.synthesis.column_costs.items()}
+        margins = {name: Fraction(noise.margin(confidence)) for name, noise in noises.items()}
+        note = "for a slot of one column, at most; how well other marginals fit depends on the rows, which are private"
+        columns = (
+            ExplainedOutput(name, "count of a slot", noise.description(1, brief=True), margins[name])
+            for name, noise in noises.items()
+        )
+        table = ExplainedOutput("table", self.synthesis.name, self.noise, max(margins.values(), default=None), note)
+        return (table, *columns)
 
-    def hidden_margin(self, output: ExplainedOutput) -> HiddenMargin:  # noqa: ARG002 - there is one output
-        """How well a synthetic table fits depends on the rows."""
-        return HiddenMargin(_PRIVATE, "session.explain(query, epsilon=1), which says what is measured")
+    def _noise_of(self, name: str, cost: Fraction) -> Gaussian:
+        """The noise of a slot of a column that is measured at a cost; a unit has one slot in a column of units."""
+        units, contribution = self.batch.units, self.contribution
+        if units is not None and units.covers((name,)):
+            contribution = contribution.of_units
+        return Gaussian(squared_sensitivity=contribution.l2_squared, rho=cost, dimension=2 * contribution.rows)
 
 
 def analyze_synthesis(
@@ -100,7 +158,7 @@ def analyze_synthesis(
     *,
     synthesizer: Synthesizer,
     columns: Sequence[str] | None,
-    edges: Mapping[str, Sequence[logical.Scalar]],
+    declared: Declarations,
     workload: Sequence[Marginal] | None,
     epsilon: Number | None = None,
     rho: Number | None = None,
@@ -109,11 +167,11 @@ def analyze_synthesis(
     """Plan a synthetic table from public facts alone, or refuse it."""
     scope = bind(source, catalog)
     tag = synthesizer_tag(synthesizer)
-    spent = _spending(budget, epsilon=epsilon, rho=rho, share=share)
-    slots = slot_columns(_facts(scope, columns, edges))
+    spent = allocation.gaussian_spending("a synthetic table", budget, epsilon=epsilon, rho=rho, share=share)
+    slots = slot_columns(column_facts(scope, columns, declared))
     contribution = Contribution(_most_rows(scope), scope.table.unit.neighbours is Neighbours.REPLACE_ONE)
     listed = None if workload is None else tuple(_marginal(names, slots) for names in workload)
-    facts = SynthesisFacts(slots, _size(scope), spent.amount, contribution, listed)
+    facts = SynthesisFacts(slots, spent.amount, contribution, listed, scope.table.unit.columns)
     synthesis = type(synthesizer).synthesis(synthesizer, facts)
     if synthesis.rho > spent.amount or synthesis.columns != slots:
         raise RuntimeError("a synthesis of a larger cost or of other columns than those that were asked for")
@@ -129,18 +187,8 @@ def analyze_synthesis(
         batch=batch,
         contribution=contribution,
         workload=listed,
+        found=tuple(column.name for column in slots if declared.uses_found(column.name)),
     )
-
-
-def _spending(budget: Budget, **price: Any) -> Spending:
-    """What the synthesis costs; a pure budget has nothing for Gaussian noise."""
-    if not budget.conversion_delta:
-        raise BudgetError(
-            "a synthetic table under a pure privacy budget",
-            because="its Gaussian noise has no finite epsilon without a delta",
-            instead="budget=dp.Budget(epsilon=2, delta=1e-9) in dp.protect",
-        )
-    return allocation.spending(budget, mechanism="gaussian", **price)
 
 
 def _batch(scope: Bound, synthesis: Synthesis) -> MarginalBatch:
@@ -150,7 +198,8 @@ def _batch(scope: Bound, synthesis: Synthesis) -> MarginalBatch:
     caps = contribution_bounds.effective(unit, scope.table.caps, None, None)
     enforced = contribution_bounds.caps_to_enforce(unit, Caps(caps.max_rows), 1)
     pushdown = lower_query(scope, Keys(), enforced, (CountRows(),), tuple(each.term for each in terms))
-    return MarginalBatch(pushdown, terms, synthesis.candidates)
+    units = synthesis.units if isinstance(synthesis, UnitSynthesis) else None
+    return MarginalBatch(pushdown, terms, synthesis.candidates, units)
 
 
 def _most_rows(scope: Bound) -> int:
@@ -165,31 +214,30 @@ def _most_rows(scope: Bound) -> int:
     return rows or 1
 
 
-def _facts(
-    scope: Bound, columns: Sequence[str] | None, edges: Mapping[str, Sequence[logical.Scalar]]
-) -> list[ColumnFacts]:
+def column_facts(scope: Bound, columns: Sequence[str] | None, declared: Declarations) -> list[ColumnFacts]:
     """What is public about the columns: those that the query names, or all but the privacy unit."""
     unit = scope.table.unit.columns
     names = list(dict.fromkeys([*scope.table.columns, *scope.derived])) if columns is None else list(columns)
     names = [name for name in names if columns is not None or name not in unit]
     for name in names:
         if name in unit:
-            others = [other for other in names if other not in unit] or ["age"]
+            others = [other for other in names if other not in unit]
+            others = others or [other for other in scope.table.columns if other not in unit][:3]
             raise ParameterError(
                 f"the privacy unit {name!r} among the columns of a synthetic table",
                 because="names of people are never synthesised",
                 instead=f"columns={others}",
             )
-    for name in edges:
-        if name not in names:
-            raise NameNotFoundError(
-                f"edges of {name!r}",
-                because="the synthetic table has no column of that name",
-                instead=suggestion(name, names),
-            )
-    part = scope.table.part
-    given = {name: tuple(each) for name, each in edges.items()}
-    return [ColumnFacts(name, _column(scope, name), given.get(name), period_of(name, part)) for name in names]
+    declared.require_columns(names)
+    part, columns_by_name = scope.table.part, {name: _column(scope, name) for name in names}
+    for name, column in columns_by_name.items():
+        declared.require_type(name, column)
+    return [
+        ColumnFacts(
+            name, column, period=period_of(name, part), not_found=name in declared.not_found, **declared.of(name)
+        )
+        for name, column in columns_by_name.items()
+    ]
 
 
 def _column(scope: Bound, name: str) -> Column:
@@ -209,8 +257,3 @@ def _marginal(names: Sequence[str], slots: Sequence[SlotColumn]) -> Marginal:
                 instead=suggestion(name, known),
             )
     return marginal_of(names, slots)
-
-
-def _size(scope: Bound) -> int | None:
-    """The public number of rows; of people where it is not declared and each has few rows."""
-    return scope.table.rows or scope.table.population

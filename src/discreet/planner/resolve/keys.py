@@ -5,9 +5,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from discreet.calls import keyword_text
 from discreet.catalog.catalog import UNSTRUCTURED, ColumnType, Value, is_of_type
 from discreet.errors import KeysError, TypeMismatchError, UnsupportedError
+from discreet.errors.calls import keyword_text
 from discreet.plan import logical
 from discreet.plan.logical import MOST_KEYS
 from discreet.plan.physical import Apply, Constant, Keys, Read, Term

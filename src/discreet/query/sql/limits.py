@@ -79,7 +79,7 @@ def _check_type_words(tokens: Sequence[Token]) -> None:
         elif token.token_type in _PAIRS and levels:
             levels.pop()
         if sum(levels) > _DEEPEST_TYPES:
-            raise _misplaced(token, f"types with brackets within each other are read to {_DEEPEST_TYPES} levels")
+            raise _syntax_error(token, f"types with brackets within each other are read to {_DEEPEST_TYPES} levels")
         before = token
 
 
@@ -91,14 +91,14 @@ def check_signs(tokens: Sequence[Token]) -> None:
         if kind in _PAIRS.values():
             open_ones.append(token)
         elif kind in _PAIRS and (not open_ones or open_ones.pop().token_type is not _PAIRS[kind]):
-            raise _misplaced(token, "no bracket was opened for it")
+            raise _syntax_error(token, "no bracket was opened for it")
         after = None if following is None else following.token_type
         if kind in (TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT) and after is TokenType.COMMA:
-            raise _misplaced(token, "nothing stands between it and the next comma")
+            raise _syntax_error(token, "nothing stands between it and the next comma")
         if kind is TokenType.ALIAS and not _is_name(following):
-            raise _misplaced(token, "no name follows it")
+            raise _syntax_error(token, "no name follows it")
     if open_ones:
-        raise _misplaced(open_ones[-1], "it is not closed")
+        raise _syntax_error(open_ones[-1], "it is not closed")
 
 
 def _is_name(token: Token | None) -> bool:
@@ -107,7 +107,7 @@ def _is_name(token: Token | None) -> bool:
     return token.token_type in _AFTER_AS or token.text[:1].isalpha() or token.text[:1] == "_"
 
 
-def _misplaced(token: Token, because: str) -> SqlError:
+def _syntax_error(token: Token, because: str) -> SqlError:
     return SqlError(
         f"{token.text[:40]!r} in line {token.line}, column {token.col}",
         because=because,

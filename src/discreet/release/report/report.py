@@ -11,6 +11,7 @@ from discreet.catalog import strict_json
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.release.estimate import Estimate
 from discreet.release.forms import json_place
+from discreet.release.found_slots import FoundSlots
 from discreet.release.model import ModelRelease
 from discreet.release.release import Release
 from discreet.release.report import plain, registry
@@ -23,7 +24,7 @@ from discreet.release.selection import Selection
 from discreet.release.sql_release import SqlRelease
 from discreet.release.synthetic import SyntheticTable
 
-Reportable = Release | Selection | Estimate | ModelRelease | SyntheticTable | SqlRelease | str | Path
+Reportable = Release | Selection | Estimate | ModelRelease | SyntheticTable | FoundSlots | SqlRelease | str | Path
 AboutSource = str | Path | Mapping[str, Any]
 
 

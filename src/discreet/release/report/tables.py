@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from discreet.catalog.catalog import Value
 from discreet.exact.numbers import shown
 from discreet.release.estimate import Estimate
+from discreet.release.found_slots import FoundSlots
 from discreet.release.model import ModelRelease
 from discreet.release.release import Release
 from discreet.release.saved import Saved
@@ -82,6 +83,8 @@ def table_of(found: Saved) -> ResultTable:
             return _model_card(found)
         case SyntheticTable():
             return _synthetic_card(found)
+        case FoundSlots():
+            return _slots_card(found)
     raise TypeError(type(found).__name__)
 
 
@@ -160,6 +163,13 @@ def _synthetic_card(table: SyntheticTable) -> ResultTable:
     rows = [*first, *map(list, table.card), ["privacy cost", table.guarantee]]
     cells = [[rendering.cell(part) for part in row] for row in rows]
     return _table(["synthetic table", "of this release"], cells, 2, [], list(table.limits))
+
+
+def _slots_card(found: FoundSlots) -> ResultTable:
+    """The slots of each column that were found."""
+    rows = [line.partition(": ")[::2] for line in found.lines]
+    cells = [[rendering.cell(part) for part in row] for row in (*rows, ("privacy cost", found.guarantee))]
+    return _table(["column", "slots that were found"], cells, 2, [], list(found.limits))
 
 
 def _table(

@@ -12,6 +12,11 @@ Row = Sequence[str]
 _SMALLEST_MARGIN = 1e-9
 GENERATED = " (generated data)"
 """What the name of a generated twin ends with."""
+SYNTHETIC = " (synthetic table)"
+"""What the name of a twin ends with whose rows are those of a released synthetic table."""
+EXACT_SYNTHETIC = f" (synthetic table without noise){GENERATED}"
+"""What it ends with where that table is one of dp.testing."""
+_ON_SYNTHETIC = "SYNTHETIC DATA: a preview on the rows of a released synthetic table; nothing was read or charged"
 _PREVIEW = "GENERATED DATA: a preview from the catalog alone; nothing was read or charged"
 
 
@@ -37,13 +42,20 @@ def card(stamp: Sequence[str], body: str, notes: Iterable[str]) -> str:
 
 def stamp(what: str, *, private: bool, dataset: str = "") -> list[str]:
     """The words over an answer of dp.testing, such as 'exact answers', or of a preview; none over a release."""
-    exact = [] if private else [f"NOT PRIVATE: {what} from dp.testing, for tests only"]
-    return [*exact, _PREVIEW] if is_generated(dataset) else exact
+    exact = [] if private else [_not_private(what)]
+    if dataset.endswith(EXACT_SYNTHETIC):
+        exact.append(_not_private("rows of a synthetic table made without noise"))
+    preview = _ON_SYNTHETIC if dataset.endswith((SYNTHETIC, EXACT_SYNTHETIC)) else _PREVIEW
+    return [*exact, preview] if is_generated(dataset) else exact
+
+
+def _not_private(what: str) -> str:
+    return f"NOT PRIVATE: {what} from dp.testing, for tests only"
 
 
 def is_generated(dataset: str) -> bool:
-    """Whether a dataset is a generated twin, by its name."""
-    return dataset.endswith(GENERATED)
+    """Whether a dataset is the twin of a preview, generated or of a synthetic table, by its name."""
+    return dataset.endswith((GENERATED, SYNTHETIC))
 
 
 def cost_notes(guarantee: str, receipt: Mapping[str, Any], *, repeated: bool = False) -> list[str]:

@@ -31,7 +31,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.events import ConcentratedEvent
 from discreet.exact.rounding import sqrt_down
 from discreet.mechanisms import Exponential, Gaussian
 from discreet.plan.slots import MOST_CELLS
@@ -46,7 +45,6 @@ __all__ = [
     "Contribution",
     "ExactCounts",
     "PrivateCounts",
-    "synthesis_event",
 ]
 
 LARGEST_COUNT = 1 << 40
@@ -126,7 +124,7 @@ class PrivateCounts:
             KeyError: If a marginal is no candidate.
         """
         if any(type(number) is not int for each in candidates for number in (each.weight, each.penalty)):
-            raise TypeError("a weight or penalty that is no int: its methods would see exact distances")
+            raise TypeError("a weight or penalty that is not an int: its methods would see exact distances")
         if any(each.weight < 0 for each in candidates) or not any(each.weight for each in candidates):
             raise ValueError("weights are whole numbers, none below 0 and one above")
         moved = self.contribution.l1 * max(each.weight for each in candidates)
@@ -175,11 +173,6 @@ class ExactCounts(PrivateCounts):
 
     def _choose(self, scores: list[int], mechanism: Exponential) -> int:  # noqa: ARG002 - none is drawn
         return int(np.argmax(scores))
-
-
-def synthesis_event(rho: Fraction) -> ConcentratedEvent:
-    """What everything that leaves private counts does, for the accountants."""
-    return ConcentratedEvent(rho)
 
 
 def _merge(counts: Integers, columns: Columns, groups: Mapping[str, tuple[int, ...]]) -> Integers:

@@ -78,12 +78,12 @@ class Beliefs:
         stack: list[tuple[int, int, Floats]] = [(start, -1, np.empty(0))]
         while stack:
             place, origin, given = stack.pop()
-            shared = self._shared(place, origin) if origin >= 0 else ()
+            shared = self._separator(place, origin) if origin >= 0 else ()
             for name in seconds.intersection(self.tree.cliques[place]) - found.keys():
                 found[name] = self._extend(place, shared, given, first, (name,))
             for near in self.tree.neighbours[place]:
                 if near != origin and seconds - found.keys():
-                    border = self._shared(near, place)
+                    border = self._separator(near, place)
                     joint = self._extend(place, shared, given, first, border)
                     below = self.projection(near, border)
                     stack.append((near, place, _divide(joint, below[None])))
@@ -108,7 +108,7 @@ class Beliefs:
         table = self.projection(place, both)
         return _einsum([(given, ("", *shared)), (table, both)], ("", *names))
 
-    def _shared(self, one: int, other: int) -> Columns:
+    def _separator(self, one: int, other: int) -> Columns:
         child = one if self.tree.parents[one] == other else other
         return self.tree.separators[child]
 
@@ -124,7 +124,7 @@ class Beliefs:
             for near in self.tree.neighbours[place]
             if near != origin and self._has(near, place, outside)
         ]
-        shared = self._shared(place, origin) if origin >= 0 else ()
+        shared = self._separator(place, origin) if origin >= 0 else ()
         needed = {*shared, *wanted, *(name for _, names in parts for name in names)} & set(clique)
         inner = self.tree.domain.ordered(needed)
         table = self.projection(place, inner)

@@ -1,23 +1,19 @@
-"""Bounds on the errors of a graphical model: intervals for measured marginals, L1 bounds for all candidates.
+"""Bounds on the errors of a graphical model: L1 bounds for all candidates.
 
 Definition
-    A cell of a measured marginal is estimated by the mean of all measurements that hold it, weighted by the inverse of
-    their variances. Its interval is that mean plus and minus a Gaussian quantile and half a row. The L1 bound of a
-    candidate limits the sum over all cells of the distance between counts and model. It follows from the last
-    round in which the marginal could be chosen: it was described not much worse than the marginal that was chosen and
-    measured.
+    The L1 bound of a candidate limits the sum over all cells of the distance between counts and model. It follows from
+    the last round in which the marginal could be chosen: it was described not much worse than the marginal that was
+    chosen and measured. Intervals of measured marginals are in `discreet.synthesis.answers.noisy_marginals`.
 
 Guarantee
     All L1 bounds hold together with a probability of at least the confidence, for any data. They hold for the final
     model and for all slots, merged ones included. Proof: docs/proofs/synthesis/graphical/bounds.md.
 
 Exactness
-    Bounds and intervals are floats of public numbers; privacy does not depend on them. The quantile of an interval is
-    that of a Gaussian, which a weighted mean of discrete Gaussians is near.
+    Bounds are floats of public numbers; privacy does not depend on them.
 
 Not covered
-    Intervals of several cells at once, and of cells of merged slots. Marginals that were never a candidate. Sampling
-    error of rows that are drawn from the model.
+    Marginals that were never a candidate. Sampling error of rows that are drawn from the model.
 
 References
     McKenna, Mullins, Sheldon and Miklau, AIM, VLDB 2022, arXiv 2201.12677, section 5. Canonne, Kamath and Steinke,
@@ -27,14 +23,12 @@ References
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.synthesis.core.domain import Columns
-from discreet.synthesis.core.measurement import Floats, Measurement
-from discreet.synthesis.core.model import combine, estimate_of
+from discreet.synthesis.core.measurement import Measurement
 from discreet.synthesis.core.private_counts import Candidate
 
 
@@ -48,13 +42,6 @@ class BoundTerms(NamedTuple):
     def at(self, logarithm: float) -> float:
         """The bound where each event fails with a chance of at most e^-logarithm."""
         return self.base + self.root * math.sqrt(2 * logarithm) + self.log * logarithm
-
-
-class CellIntervals(NamedTuple):
-    """Confidence intervals of the cells of a marginal: their centres, and one half-width."""
-
-    centres: Floats
-    half_width: float
 
 
 @dataclass(frozen=True)
@@ -138,24 +125,3 @@ def merged_terms(measurement: Measurement, groups: Sequence[int]) -> BoundTerms:
 def sum_terms(terms: Iterable[BoundTerms]) -> BoundTerms:
     """The sum of bounds."""
     return BoundTerms(*(sum(parts) for parts in zip(*terms, strict=True)))
-
-
-def cell_intervals(
-    measurements: Iterable[Measurement], columns: Columns, confidence: float = 0.95
-) -> CellIntervals | None:
-    """Confidence intervals of the cells of measured columns, one cell at a time.
-
-    Args:
-        measurements: Noisy marginals of the same table, over the same slots.
-        columns: The columns, in the order of the domain.
-        confidence: The probability that the interval of a cell holds its count. Default 0.95.
-
-    Returns:
-        The intervals, or None if no measurement has all of the columns.
-    """
-    found = [estimate_of(each, columns) for each in measurements if set(columns) <= set(each.columns)]
-    if not found:
-        return None
-    both = combine(found)
-    quantile = NormalDist().inv_cdf((1 + confidence) / 2)
-    return CellIntervals(both.values, quantile * math.sqrt(both.variance) + 0.5)

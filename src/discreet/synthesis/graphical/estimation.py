@@ -3,7 +3,8 @@
 It minimises half the squared error of each cell, divided by the variance of its noise, minus `entropy` times the
 number of rows times the entropy of the distribution. With little entropy this is weighted least squares over all
 distributions; more of it shrinks cells whose noise is large towards what the other marginals say. The dual problem is
-smooth and concave in the potentials of the marginals. It is solved by L-BFGS with a diagonal preconditioner.
+smooth and concave in the potentials of the marginals. It is solved by L-BFGS with a diagonal preconditioner. Cells that
+a rule forbids have no mass: a clique that holds the columns of the rule has the potential minus infinity there.
 
 References
     McKenna, Sheldon and Miklau, Graphical-model based estimation and inference for differential privacy, ICML 2019,
@@ -21,9 +22,13 @@ from discreet.synthesis.core.measurement import Floats
 from discreet.synthesis.graphical.belief_propagation import Beliefs, calibrate
 from discreet.synthesis.graphical.factors import expand, project
 from discreet.synthesis.graphical.junction_tree import JunctionTree, junction_tree
+from discreet.synthesis.rows.constraints import Allowed
 
 Potentials = dict[Columns, Floats]
 """A table of logarithms for each measured marginal; their sum is the logarithm of the distribution, up to a number."""
+
+Rules = Mapping[Columns, Allowed]
+"""The cells of some columns that may have mass; all others are structural zeros."""
 
 ENTROPY = 0.01
 """Weight of the entropy: a hundredth of what would be right for rows that are drawn from the model itself."""
@@ -71,6 +76,7 @@ def fit(
     iterations: int = 100,
     tolerance: float = 1e-3,
     entropy: float = ENTROPY,
+    rules: Rules | None = None,
 ) -> Fit:
     """The distribution that fits noisy marginals best.
 
@@ -82,11 +88,12 @@ def fit(
         iterations: Most steps of the search.
         tolerance: The search ends when marginals are about this share of the rows from the optimum, in L1 norm.
         entropy: Weight of the entropy.
+        rules: Cells that may have mass, by columns; all others have none. Some row keeps all rules. Default: none.
 
     Returns:
         The potentials and beliefs.
     """
-    problem = _Problem(domain, targets, max(total, 1.0), entropy)
+    problem = _Problem(domain, targets, max(total, 1.0), entropy, rules or {})
     point = problem.point(problem.join(start or {}))
     scale = problem.preconditioner(point)
     memory: list[tuple[Floats, Floats]] = []
@@ -110,13 +117,18 @@ def fit(
 class _Problem:
     """The dual objective with its slope, for potentials in one line."""
 
-    def __init__(self, domain: Domain, targets: Mapping[Columns, Target], total: float, entropy: float) -> None:
-        self.domain, self.total = domain, total
-        self.tree: JunctionTree = junction_tree(domain, targets)
+    def __init__(
+        self, domain: Domain, targets: Mapping[Columns, Target], total: float, entropy: float, rules: Rules
+    ) -> None:
+        self.domain, self.total, self.rules = domain, total, rules
+        self.tree: JunctionTree = junction_tree(domain, [*targets, *rules])
         self.names = sorted(targets, key=lambda columns: (-len(columns), -domain.cells(columns), columns))
         self.hosts = {columns: self._host(columns) for columns in self.names}
         self.values = np.concatenate([targets[columns].values.ravel() for columns in self.names])
         self.shrinkage = entropy * np.concatenate([targets[columns].variance.ravel() for columns in self.names])
+        if rules:  # noisy counts of cells that never occur are noise alone
+            possible = self._expected(calibrate(self.tree, self._clique_potentials(np.zeros(self.values.size)))) > 0
+            self.values = np.where(possible, self.values, 0.0)
 
     def _host(self, columns: Columns) -> Columns | int:
         """The smallest other marginal that holds this one, or the place of the smallest clique."""
@@ -146,7 +158,7 @@ class _Problem:
         return _Point(line, float(value), expected - self.values + self.shrinkage * line, beliefs)
 
     def _clique_potentials(self, line: Floats) -> list[Floats]:
-        return clique_potentials(self.tree, self.split(line), self.hosts)
+        return forbid(self.tree, clique_potentials(self.tree, self.split(line), self.hosts), self.rules)
 
     def _expected(self, beliefs: Beliefs) -> Floats:
         found: dict[Columns, Floats] = {}
@@ -183,13 +195,22 @@ def clique_potentials(
     return cliques
 
 
-def beliefs_of(domain: Domain, potentials: Mapping[Columns, Floats]) -> Beliefs:
-    """The beliefs of a distribution that is given by potentials of marginals."""
-    tree = junction_tree(domain, potentials)
+def forbid(tree: JunctionTree, cliques: list[Floats], rules: Rules) -> list[Floats]:
+    """Potentials of cliques that are minus infinity where a rule allows nothing: structural zeros."""
+    for columns, allowed in rules.items():
+        place = tree.place(columns)
+        if place is None:
+            raise ValueError("a rule that no clique holds")
+        cliques[place] += expand(np.where(allowed, 0.0, -np.inf), columns, tree.cliques[place])
+    return cliques
+
+
+def beliefs_of(domain: Domain, potentials: Mapping[Columns, Floats], rules: Rules | None = None) -> Beliefs:
+    """The beliefs of a distribution that is given by potentials of marginals, and by rules."""
+    tree = junction_tree(domain, [*potentials, *(rules or {})])
     hosts = {columns: tree.place(columns) for columns in potentials}
-    return calibrate(
-        tree, clique_potentials(tree, potentials, {name: at for name, at in hosts.items() if at is not None})
-    )
+    cliques = clique_potentials(tree, potentials, {name: at for name, at in hosts.items() if at is not None})
+    return calibrate(tree, forbid(tree, cliques, rules or {}))
 
 
 def _direction(slope: Floats, memory: list[tuple[Floats, Floats]], scale: Floats) -> Floats:

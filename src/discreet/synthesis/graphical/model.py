@@ -1,7 +1,8 @@
 """A graphical model of a table: potentials of measured marginals over slots, some of which are merged."""
 
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -10,8 +11,9 @@ import numpy as np
 from discreet.synthesis.core.domain import Columns, Domain
 from discreet.synthesis.core.measurement import Floats, Integers
 from discreet.synthesis.graphical.belief_propagation import Beliefs
-from discreet.synthesis.graphical.estimation import Potentials, beliefs_of
+from discreet.synthesis.graphical.estimation import Potentials, Rules, beliefs_of
 from discreet.synthesis.graphical.row_sampling import draw_rows
+from discreet.synthesis.rows.constraints import Allowed, SlotRule
 
 
 @dataclass(frozen=True)
@@ -53,17 +55,20 @@ class GraphicalModel:
         total: The estimated number of rows.
         groups: The columns with merged slots.
         potentials: Logarithms of the tables, over merged slots.
+        rules: The cells that may have mass, of columns whose slots are not merged.
     """
 
     domain: Domain
     total: float
     groups: Mapping[str, SlotGroups]
     potentials: Potentials
+    rules: Rules = field(default_factory=dict)
 
     @cached_property
     def beliefs(self) -> Beliefs:
         """The marginals of the cliques, over merged slots."""
-        return beliefs_of(self.domain.merge({name: each.groups for name, each in self.groups.items()}), self.potentials)
+        merged = self.domain.merge({name: each.groups for name, each in self.groups.items()})
+        return beliefs_of(merged, self.potentials, self.rules)
 
     def marginal(self, columns: Iterable[str]) -> Floats:
         """The estimated counts of any columns: one axis for each, in the order of the domain."""
@@ -84,6 +89,7 @@ class GraphicalModel:
 
     def to_json(self) -> dict[str, Any]:
         """The model as plain data."""
+        rules = [SlotRule(columns, allowed).to_json() for columns, allowed in self.rules.items()]
         return {
             "kind": "graphical",
             "slots": dict(self.domain.slots),
@@ -95,6 +101,7 @@ class GraphicalModel:
                 {"columns": list(columns), "values": [round(float(value), 6) for value in table.ravel()]}
                 for columns, table in self.potentials.items()
             ],
+            **({"rules": rules} if rules else {}),
         }
 
 
@@ -114,4 +121,11 @@ def model_from_json(data: Mapping[str, Any]) -> GraphicalModel:
     for each in data["potentials"]:
         columns = tuple(each["columns"])
         potentials[columns] = np.asarray(each["values"], dtype=np.float64).reshape(merged.shape(columns))
-    return GraphicalModel(domain, float(data["total"]), groups, potentials)
+    rules = {tuple(columns): _allowed(text, domain.shape(tuple(columns))) for columns, text in data.get("rules", [])}
+    return GraphicalModel(domain, float(data["total"]), groups, potentials, rules)
+
+
+def _allowed(text: str, shape: tuple[int, ...]) -> Allowed:
+    """The bits that `SlotRule.to_json` wrote."""
+    bits = np.unpackbits(np.frombuffer(bytes.fromhex(text), dtype=np.uint8), count=math.prod(shape))
+    return np.asarray(bits.reshape(shape), dtype=np.bool_)

@@ -56,7 +56,8 @@ def _draw(table: Floats, groups: Integers, generator: np.random.Generator) -> In
     quantiles = (_ranks(counts) + np.repeat(generator.random(len(table)), counts)) / np.repeat(counts, counts)
     cumulative += np.arange(len(table))[:, None]
     found = np.searchsorted(cumulative.ravel(), lines + quantiles, side="right") - lines * table.shape[1]
-    cells = np.clip(found, 0, table.shape[1] - 1)
+    last = table.shape[1] - 1 - np.argmax(table[:, ::-1] > 0, axis=1)  # cells after it never occur, nor by rounding
+    cells = np.minimum(np.maximum(found, 0), last[lines])
     starts = np.flatnonzero(np.diff(lines * table.shape[1] + cells, prepend=-1))  # runs of rows of one cell
     runs = np.diff(starts, append=len(cells))
     evenly = (_ranks(runs) + np.repeat(generator.random(len(runs)), runs)) / np.repeat(runs, runs)

@@ -1,9 +1,10 @@
 """Adaptive rounds: measure the marginal that the model describes worst, fit the model again, and so on.
 
-All columns are measured first. Slots whose noisy count is small are merged. In each round the exponential mechanism
-chooses a marginal: the score is the L1 distance between counts and model, minus the L1 distance that noise alone would
-leave, times the weight of the marginal. Only marginals are candidates whose junction tree keeps within the cell cap.
-If a measurement moves the model by less than its noise, fewer and larger rounds follow. The last round spends the rest.
+All columns are measured first. Slots whose noisy count is small are merged, but not in columns with rules. In each
+round the exponential mechanism chooses a marginal: the score is the L1 distance between counts and model, minus the L1
+distance that noise alone would leave, times the weight of the marginal. Only marginals are candidates whose junction
+tree keeps within the cell cap. If a measurement moves the model by less than its noise, fewer and larger rounds follow.
+The last round spends the rest.
 
 The cost goes through `PrivateCounts` alone; everything else is post-processing of noisy marginals.
 
@@ -15,23 +16,24 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
+from discreet.synthesis.core.cost_shares import cost_weight
 from discreet.synthesis.core.domain import Columns, Domain
 from discreet.synthesis.core.measurement import Floats, Measurement, estimated_total
+from discreet.synthesis.core.merging import merged_slots
 from discreet.synthesis.core.model import project
 from discreet.synthesis.core.private_counts import Candidate, PrivateCounts
 from discreet.synthesis.graphical.bounds import BoundTerms, MarginalBounds, merged_terms, round_terms, sum_terms
-from discreet.synthesis.graphical.estimation import Fit, Target, combine_targets, fit
+from discreet.synthesis.graphical.estimation import Fit, Rules, Target, combine_targets, fit
 from discreet.synthesis.graphical.junction_tree import bridged_cells, tree_cells
 from discreet.synthesis.graphical.model import GraphicalModel, SlotGroups
 
 ONE_WAY_SHARE = Fraction(1, 5)
 CHOICE_SHARE = Fraction(1, 10)
 """Shares of the cost: of all columns one by one, and of choices in the rest."""
-MERGE_BELOW = 3
-"""Slots whose noisy count is below this many standard deviations are merged."""
 ANNEALING = Fraction(3, 4)
 """What is left of the planned rounds after a round whose measurement moved the model by less than its noise."""
 FIRST_CELLS = Fraction(1, 10)
@@ -51,11 +53,13 @@ class RoundsPlan:
         rounds: The rounds that are planned for; fewer follow where the model soon fits.
         max_cells: The cells that the junction tree may have at the end.
         weights: The weight of each candidate of several columns.
+        rules: The cells that may have mass, by columns, whose slots are then not merged.
     """
 
     rounds: int
     max_cells: int
     weights: Mapping[Columns, int]
+    rules: Rules = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +89,14 @@ class _State:
     fit: Fit
     budget: Fraction
     rounds_left: Fraction
+    rules: Rules
     rounds: list[Measurement] = field(default_factory=list)
     last_bounds: dict[Columns, tuple[Candidate, BoundTerms]] = field(default_factory=dict)
 
     def refit(self, *, iterations: int = 30, tolerance: float = 3e-3) -> None:
         start = self.fit.potentials
-        self.fit = fit(self.domain, self.targets, self.total, start=start, iterations=iterations, tolerance=tolerance)
+        words: dict[str, Any] = {"iterations": iterations, "tolerance": tolerance, "rules": self.rules}
+        self.fit = fit(self.domain, self.targets, self.total, start=start, **words)
 
     def learn(self, measurements: list[Measurement]) -> None:
         for each in measurements:
@@ -118,18 +124,21 @@ def adaptive_rounds(counts: PrivateCounts, plan: RoundsPlan) -> AdaptiveResult:
     Returns:
         The model, with what it was made of.
     """
-    one_way = measure_columns(counts, counts.left * ONE_WAY_SHARE if plan.weights else counts.left)
+    one_way = measure_columns(counts, one_way_cost(plan, counts.left))
     total = max(estimated_total(one_way), 1.0)
-    groups = {each.columns[0]: found for each in one_way if (found := merge_small(each, total))}
+    ruled = {name for columns in plan.rules for name in columns}
+    free = [each for each in one_way if each.columns[0] not in ruled]
+    groups = {each.columns[0]: found for each in free if (found := merge_small(each, total))}
     merged = counts.merge({name: each.groups for name, each in groups.items()})
     targets = {each.columns: _merged_target(each, groups) for each in one_way}
     state = _State(
         merged.domain,
         total,
         targets,
-        fit(merged.domain, targets, total),
+        fit(merged.domain, targets, total, rules=plan.rules),
         counts.left,
         Fraction(plan.rounds),
+        plan.rules,
     )
     while plan.weights and not _is_spent(merged, state):
         names = _allowed(plan, state, 1 - counts.left / state.budget)
@@ -138,25 +147,33 @@ def adaptive_rounds(counts: PrivateCounts, plan: RoundsPlan) -> AdaptiveResult:
         else:
             state.learn(measure_columns(merged, merged.left))
     state.refit(iterations=100, tolerance=6e-4)
-    model = GraphicalModel(counts.domain, total, groups, state.fit.potentials)
+    model = GraphicalModel(counts.domain, total, groups, state.fit.potentials, plan.rules)
     return AdaptiveResult(model, one_way, state.rounds, _bounds(plan, state, one_way, groups))
 
 
 def measure_columns(counts: PrivateCounts, rho: Fraction) -> list[Measurement]:
     """All columns one by one; the cost of each minimises the sum of the expected L1 errors."""
-    sizes = {name: _weight_of(size) for name, size in counts.domain.slots.items()}
-    return [counts.measure((name,), _on_grid(rho * size / sum(sizes.values()))) for name, size in sizes.items()]
+    return [counts.measure((name,), cost) for name, cost in column_costs(counts.domain, rho).items()]
+
+
+def one_way_cost(plan: RoundsPlan, rho: Fraction) -> Fraction:
+    """The part of the cost that measures all columns one by one; all of it where nothing is chosen then."""
+    return rho * ONE_WAY_SHARE if plan.weights else rho
+
+
+def column_costs(domain: Domain, rho: Fraction) -> dict[str, Fraction]:
+    """The cost of each column, which minimises the sum of the expected L1 errors; public in advance."""
+    sizes = {name: cost_weight(size) for name, size in domain.slots.items()}
+    return {name: _on_grid(rho * size / sum(sizes.values())) for name, size in sizes.items()}
 
 
 def merge_small(measurement: Measurement, total: float) -> SlotGroups | None:
     """The slots of a column where those with small noisy counts are one group; None if there is nothing to merge."""
-    small = measurement.values < MERGE_BELOW * measurement.sigma
-    if small.sum() < 2:
+    values = measurement.values.astype(np.float64)
+    groups = np.asarray(merged_slots(values, measurement.sigma))
+    if groups.max() + 1 == groups.size:
         return None
-    groups = np.empty(small.size, dtype=np.int64)
-    groups[~small] = np.arange((~small).sum())
-    groups[small] = (~small).sum()
-    positive = project(measurement.values.astype(np.float64), total)
+    positive = project(values, total)
     sums, sizes = np.bincount(groups, weights=positive)[groups], np.bincount(groups)[groups]
     shares = np.where(sums > 0, positive / np.where(sums > 0, sums, 1.0), 1 / sizes)
     return SlotGroups(tuple(groups.tolist()), tuple(shares.tolist()))
@@ -175,9 +192,9 @@ def _round(counts: PrivateCounts, plan: RoundsPlan, state: _State, names: list[C
     """One round: choose, measure, fit."""
     per_round = counts.left / max(state.rounds_left, Fraction(1))
     before = state.estimates(names)
-    mean = sum(_weight_of(state.domain.cells(each)) for each in plan.weights) / len(plan.weights)
+    mean = sum(cost_weight(state.domain.cells(each)) for each in plan.weights) / len(plan.weights)
     costs = {
-        each: per_round * (1 - CHOICE_SHARE) * Fraction(_weight_of(state.domain.cells(each)) / mean) for each in names
+        each: per_round * (1 - CHOICE_SHARE) * Fraction(cost_weight(state.domain.cells(each)) / mean) for each in names
     }
     candidates = [_candidate(each, before[each], plan.weights[each], _sigma(counts, costs[each])) for each in names]
     choice = _on_grid(per_round * CHOICE_SHARE)
@@ -215,7 +232,7 @@ def _bounds(
 def _allowed(plan: RoundsPlan, state: _State, spent: Fraction) -> list[Columns]:
     """The candidates whose junction tree keeps within the cells of this round; those in a clique always do."""
     most = plan.max_cells * (FIRST_CELLS + (1 - FIRST_CELLS) * spent)
-    tree, known = state.fit.beliefs.tree, list(state.targets)
+    tree, known = state.fit.beliefs.tree, [*state.targets, *plan.rules]
     is_wide = len(state.domain.slots) > MOST_COLUMNS_EXACT
 
     def cells(columns: Columns) -> int:
@@ -238,11 +255,6 @@ def _sigma(counts: PrivateCounts, rho: Fraction) -> float:
 
 def _is_spent(counts: PrivateCounts, state: _State) -> bool:
     return counts.left < state.budget / 10_000
-
-
-def _weight_of(cells: int) -> int:
-    """The share of the cost that minimises the sum of expected L1 errors, which are cells / sqrt(cost)."""
-    return max(int(1000 * math.cbrt(cells * cells)), 1)
 
 
 def _on_grid(rho: Fraction) -> Fraction:

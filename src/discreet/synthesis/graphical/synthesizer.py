@@ -4,7 +4,8 @@ Definition
     With a cost rho: 1/5 of rho measures all columns. Slots whose noisy count is below 3 sigma are merged. The rest goes
     to rounds. A round chooses a marginal of the workload that the model describes badly, for 1/10 of its cost, and
     measures it for what is left of it. Then the model is fitted again. Marginals whose junction tree would have more
-    cells than the cap of the round cannot be chosen.
+    cells than the cap of the round cannot be chosen. Cells that a public constraint forbids have no mass in the model,
+    and slots of its columns are not merged.
 
 Guarantee
     rho-zCDP for one unit: everything that depends on rows is an answer of one `PrivateCounts` with the cost rho.
@@ -24,30 +25,31 @@ References
     Data, VLDB 2022, arXiv 2201.12677.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
 from discreet.errors import ParameterError, public_class, short_traceback
-from discreet.events import ConcentratedEvent
 from discreet.plan.slots import SlotColumn, columns_to_json
 from discreet.plan.synthesis import SynthesisFacts
 from discreet.plan.wording import Lines
-from discreet.synthesis.core.domain import Columns, Domain
-from discreet.synthesis.core.private_counts import MOST_CELLS, PrivateCounts, synthesis_event
+from discreet.synthesis.core.domain import Columns, Domain, require_memory
+from discreet.synthesis.core.merging import MERGE_BELOW
+from discreet.synthesis.core.private_counts import MOST_CELLS, PrivateCounts
+from discreet.synthesis.graphical.junction_tree import tree_cells
 from discreet.synthesis.graphical.selection import (
     ANNEALING,
     CHOICE_SHARE,
-    MERGE_BELOW,
     ONE_WAY_SHARE,
     RoundsPlan,
     adaptive_rounds,
+    column_costs,
+    one_way_cost,
 )
+from discreet.synthesis.rows.constraints import Allowed, Constraint, SlotRule, constraint_list, slot_rules
 
-MOST_ALL_CELLS = 1 << 25
-"""Cells of all candidates together: 256 MiB of counts."""
 MOST_ROUNDS = 1000
 MOST_WEIGHT = 1000
 
@@ -68,6 +70,8 @@ class GraphicalSynthesizer:
             from 21 columns on, their number and 39.
         workload: The marginals that matter, as lists of columns, or a dictionary of them with whole weights up to
             1,000. Their parts are candidates, too. Default: all pairs of columns.
+        constraints: Public knowledge that every row fulfils: exclusions and implications. Their pairs of columns are in
+            tables of the model, which count towards `max_cells`. Default: none.
 
     Raises:
         ParameterError: If a number is outside its range, or the workload is not of columns.
@@ -81,6 +85,7 @@ class GraphicalSynthesizer:
     max_cells: int = 300_000
     rounds: int | None = None
     workload: Workload | None = None
+    constraints: Sequence[Constraint] = ()
 
     @short_traceback
     def __post_init__(self) -> None:
@@ -106,23 +111,20 @@ class GraphicalSynthesizer:
             The synthesis, with all marginals that it counts.
 
         Raises:
-            ParameterError: If there are no columns, an unknown column in the workload, or too many cells.
+            ParameterError: If there are no columns, an unknown column in the workload, too many cells, or constraints
+                that slots cannot express.
+            NameNotFoundError: If the table does not have a column of a constraint.
         """
         self.__post_init__()
-        domain = Domain({column.name: column.size for column in facts.columns})
+        domain = Domain.of(facts.columns)
         workload = facts.workload if facts.workload is not None else self.workload
         weights = _candidate_weights(domain, workload)
         singles: list[Columns] = [(name,) for name in domain.names]
-        cells = sum(domain.cells(each) for each in (*singles, *weights))
-        if not facts.columns or cells > MOST_ALL_CELLS:
-            raise ParameterError(
-                f"a graphical synthesis of {len(facts.columns):,} columns with {cells:,} cells in all candidates",
-                because=f"it needs a column, and holds at most {MOST_ALL_CELLS:,} cells in memory",
-                instead='columns=["age", "sex"], or fewer bins in the catalog: bins: {linear: 16}',
-            )
+        require_memory("a graphical synthesis", domain, (*singles, *weights))
         rounds = self.rounds or default_rounds(len(singles))
-        plan = RoundsPlan(rounds, self.max_cells, weights)
-        return GraphicalSynthesis(facts.columns, (*singles, *weights), facts.rho, plan)
+        rules = _rules(constraint_list(self.constraints), facts.columns, domain, self.max_cells)
+        plan = RoundsPlan(rounds, self.max_cells, weights, rules)
+        return GraphicalSynthesis(facts.columns, (*singles, *weights), facts.rho, plan, len(self.constraints))
 
 
 @dataclass(frozen=True)
@@ -133,24 +135,28 @@ class GraphicalSynthesis:
         columns: The columns with their slots.
         candidates: All marginals that are counted.
         rho: The cost.
-        plan: The rounds, the cell cap and the weights of candidates.
+        plan: The rounds, the cell cap, the weights of candidates and the rules.
+        constraints: The number of constraints that were declared.
     """
 
     columns: tuple[SlotColumn, ...]
     candidates: tuple[Columns, ...]
     rho: Fraction
     plan: RoundsPlan
+    constraints: int = 0
 
     name = "graphical"
 
     @property
-    def event(self) -> ConcentratedEvent:
-        """What the synthesis does, for the accountants."""
-        return synthesis_event(self.rho)
+    def column_costs(self) -> Mapping[str, Fraction]:
+        """The cost of the one-way marginal of each column, which is measured first, over all slots."""
+        domain = Domain.of(self.columns)
+        return column_costs(domain, one_way_cost(self.plan, self.rho))
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         """All public parameters as plain data."""
+        rules = [SlotRule(columns, allowed).to_json() for columns, allowed in self.plan.rules.items()]
         return {
             "kind": self.name,
             "format": 1,
@@ -159,14 +165,17 @@ class GraphicalSynthesis:
             "max_cells": self.plan.max_cells,
             "rounds": self.plan.rounds,
             "weights": [[list(columns), weight] for columns, weight in self.plan.weights.items()],
+            **({"constraints": rules} if rules else {}),
         }
 
     @property
     def words(self) -> Lines:
         """What is measured and modelled, in words."""
         number, choices = len(self.columns), len(self.plan.weights)
+        stated = ("constraints", f"{self.constraints:,}, declared as public knowledge and true of every row")
+        constraints = [stated] if self.constraints else []
         if not choices:
-            return (("measured", f"the one-way marginals of {number:,} columns, for the whole cost"),)
+            return (("measured", f"the one-way marginals of {number:,} columns, for the whole cost"), *constraints)
         return (
             ("measured", f"the one-way marginals of {number:,} columns, for {float(ONE_WAY_SHARE):.0%} of the cost"),
             ("chosen", f"in at most {self.plan.rounds:,} rounds, one of {choices:,} marginals that the model misses"),
@@ -174,6 +183,7 @@ class GraphicalSynthesis:
                 "measured then",
                 f"the chosen marginal of each round; {float(CHOICE_SHARE):.0%} of a round is for its choice",
             ),
+            *constraints,
             ("modelled", f"all other marginals, by a junction tree of at most {self.plan.max_cells:,} cells"),
         )
 
@@ -204,6 +214,21 @@ class GraphicalSynthesis:
 def default_rounds(columns: int) -> int:
     """The rounds of a tree, and as many again twice, up to 40 more."""
     return max(columns - 1 + min(2 * (columns - 1), 40), 1)
+
+
+def _rules(
+    constraints: tuple[Constraint, ...], columns: Sequence[SlotColumn], domain: Domain, most: int
+) -> dict[Columns, Allowed]:
+    """The rules over slots, whose junction tree keeps within the cells of the model."""
+    rules = {rule.columns: rule.allowed for rule in slot_rules(constraints, columns)}
+    cells = tree_cells(domain, rules)
+    if rules and cells > most:
+        raise ParameterError(
+            f"constraints whose junction tree has {cells:,} cells",
+            because=f"the model may have {most:,} cells",
+            instead=f"dp.synthesis.GraphicalSynthesizer(max_cells={2 * cells:_}, constraints=...)",
+        )
+    return rules
 
 
 def _exact_text(name: Any) -> Any:

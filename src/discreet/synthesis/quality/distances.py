@@ -72,12 +72,14 @@ class MarginalDistances:
         two_way: Mean over all pairs of columns; None where there is no pair.
         three_way: Mean over random triples of columns; None where there is no triple.
         triples: The triples.
+        pairs: Each pair with its distance.
     """
 
     one_way: float
     two_way: float | None
     three_way: float | None
     triples: tuple[Columns, ...]
+    pairs: tuple[tuple[Columns, float], ...] = ()
 
 
 def total_variation(left: Floats, right: Floats) -> float:
@@ -153,12 +155,14 @@ def marginal_distances(
         The mean distances.
     """
     domain = left.domain
-    pairs, chosen = all_marginals(domain, 2), random_marginals(domain, 3, triples, generator)
+    chosen = random_marginals(domain, 3, triples, generator)
+    pairs = tuple((each, mean_distance(left, right, [each])) for each in all_marginals(domain, 2))
     return MarginalDistances(
         mean_distance(left, right, all_marginals(domain, 1)),
-        mean_distance(left, right, pairs) if pairs else None,
+        float(np.mean([distance for _, distance in pairs])) if pairs else None,
         mean_distance(left, right, chosen) if chosen else None,
         chosen,
+        pairs,
     )
 
 

@@ -31,17 +31,43 @@ def encode_rows(columns: Sequence[SlotColumn], table: object) -> SlotRows:
         NameNotFoundError: If the table has no such column.
         ParameterError: If it is not a table, or a column has values of another type.
     """
-    rows = as_table(table)
+    rows = as_values(columns, table)
     codes = np.empty((rows.num_rows, len(columns)), dtype=np.int32)
     for place, column in enumerate(columns):
+        codes[:, place] = as_slots(column, rows)
+    return SlotRows(Domain.of(columns), codes)
+
+
+def as_values(columns: Sequence[SlotColumn], table: object) -> pa.Table:
+    """The columns of a table in the types of the catalog; NaN is a missing value.
+
+    Args:
+        columns: The columns.
+        table: An Arrow table, or a frame that Arrow can read. Further columns play no part.
+
+    Returns:
+        A table of these columns alone.
+
+    Raises:
+        NameNotFoundError: If the table has no such column.
+        ParameterError: If it is not a table, or a column has values of another type.
+    """
+    rows = as_table(table)
+    cells = {}
+    for column in columns:
         if column.name not in rows.column_names:
             raise NameNotFoundError(
                 f"column {column.name!r}",
                 because="the table that is compared does not have it",
                 instead=f"a table with the columns {[each.name for each in columns]}",
             )
-        codes[:, place] = _encode(column, _cast(rows[column.name], column))
-    return SlotRows(Domain({column.name: column.size for column in columns}), codes)
+        cells[column.name] = _cast(rows[column.name], column)
+    return pa.table(cells)
+
+
+def as_slots(column: SlotColumn, rows: pa.Table) -> Integers:
+    """The slots of one column of a table that `as_values` returned."""
+    return _encode(column, rows[column.name].combine_chunks())
 
 
 def as_table(table: object) -> pa.Table:

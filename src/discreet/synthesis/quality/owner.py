@@ -6,13 +6,22 @@ Slavkovic, General and specific utility measures for synthetic data, JRSS A 2018
 
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.anonymity.owners import OwnerResult
+from discreet.anonymity.linkage.attack_rates import AttackRisk
+from discreet.anonymity.owner_files import write_file
+from discreet.anonymity.owners import OwnerResult, plain_data
 from discreet.errors import NameNotFoundError, ParameterError, UnsupportedError, short_traceback
 from discreet.plan.slots import columns_from_json
+from discreet.release.quality.files import require_page_place
+from discreet.release.quality.page import quality_page
+from discreet.release.quality.shares import ColumnShares
+from discreet.release.synthetic import has_levels
+from discreet.synthesis.core.measurement import Floats
+from discreet.synthesis.quality.column_shares import column_shares
 from discreet.synthesis.quality.distances import (
     MarginalDistances,
     SlotRows,
@@ -21,12 +30,17 @@ from discreet.synthesis.quality.distances import (
     sample_equivalent,
 )
 from discreet.synthesis.quality.encoding import encode_rows
+from discreet.synthesis.quality.membership import membership_line, require_finding
+from discreet.synthesis.quality.owner_page import owner_page
+from discreet.synthesis.quality.risk import attack_risks, risk_line
 
 if TYPE_CHECKING:
+    from discreet.auditing.finding import Finding
     from discreet.release.synthetic import SyntheticTable
 
 _LEAF = 20
 """Rows of a leaf of the tree that tells synthetic rows from real ones."""
+_EXCESS = "A risk is the excess over people who were not synthesized, at 95%. Other attacks may succeed."
 
 
 @dataclass(frozen=True)
@@ -60,6 +74,11 @@ class OwnerQuality(OwnerResult):
         propensity: Area under the ROC curve of a tree that tells synthetic from real rows, on rows it was not trained
             on. 0.5: it cannot tell them apart. 1: always.
         accuracy: Training on synthetic rows; None without a target.
+        risks: Risks of singling out, linkability and inference; none without rows for the control.
+        membership: The finding of `dp.synthesis.audit_membership`, where it is given.
+        columns: Shares of single columns, of the data and of synthetic rows.
+        dataset: Name of the dataset.
+        guarantee: The guarantee of the release, as a sentence.
     """
 
     kind = "quality of a synthetic table against the data"
@@ -71,6 +90,11 @@ class OwnerQuality(OwnerResult):
     unique_matches: int
     propensity: float
     accuracy: ModelAccuracy | None
+    risks: tuple[AttackRisk, ...] = ()
+    membership: "Finding | None" = None
+    columns: tuple[ColumnShares, ...] = ()
+    dataset: str = ""
+    guarantee: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The figures as plain data, with the stamp.
@@ -78,10 +102,42 @@ class OwnerQuality(OwnerResult):
         Returns:
             A dict for JSON.
         """
-        figures = dict(vars(self))
+        figures = {name: value for name, value in vars(self).items() if name != "columns"}
         figures["distances"] = {name: value for name, value in vars(self.distances).items() if name != "triples"}
+        figures["distances"]["pairs"] = [[list(pair), distance] for pair, distance in self.distances.pairs]
         figures["accuracy"] = None if self.accuracy is None else dict(vars(self.accuracy))
+        names = ("subject", "claim", "stated", "found", "evidence", "alarm")
+        found = self.membership
+        figures["membership"] = None if found is None else {name: getattr(found, name) for name in names}
+        figures["risks"] = [
+            plain_data(each) | {"risk": each.risk, "interval": list(each.interval), "verdict": each.verdict}
+            for each in self.risks
+        ]
         return super().to_json() | {"schema": "discreet.synthesis.quality/1", "figures": figures}
+
+    def to_html(self) -> str:
+        """The figures and risks with pictures as one HTML page that needs nothing else, with the stamp.
+
+        Returns:
+            The text of the page.
+        """
+        return quality_page(owner_page(self))
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page of `to_html` to a file that you alone can read.
+
+        Args:
+            path: Path of the HTML file; an earlier page is replaced, a file of another kind is not.
+
+        Returns:
+            The path.
+
+        Raises:
+            ParameterError: If the name does not end in .html, the directory is not there, or a file of another kind is.
+        """
+        place = require_page_place(path)
+        write_file(place, lambda file: file.write(self.to_html().encode()))
+        return place
 
     def _lines(self) -> list[str]:
         found = self.distances
@@ -98,28 +154,43 @@ class OwnerQuality(OwnerResult):
                 f"accuracy for {each.target!r}: {each.synthetic:.3f} trained on synthetic rows, "
                 f"{each.real:.3f} on the data, {each.majority:.3f} by the most frequent value"
             )
-        return lines
+        lines += [*map(risk_line, self.risks), *([_EXCESS] if self.risks else [])]
+        return lines if self.membership is None else [*lines, membership_line(self.membership)]
 
 
 @short_traceback
 def owner_quality(
-    synthetic: "SyntheticTable", data: object, *, target: str | None = None, test: object = None
+    synthetic: "SyntheticTable",
+    data: object,
+    *,
+    target: str | None = None,
+    test: object = None,
+    learn: str | None = None,
+    membership: "Finding | None" = None,
 ) -> OwnerQuality:
-    """The quality of a synthetic table against the data: exact figures, for the owners of the data only.
+    """The quality and the risks of a synthetic table against the data: exact figures, for the owners of the data only.
+
+    Distances to the nearest synthetic row are not offered: they are not evidence of privacy. Risks are those of attacks
+    that were run, above their success on people whose rows were not synthesized.
 
     Args:
         synthetic: The released table.
         data: The rows it was made from: an Arrow table, or a frame that Arrow can read.
         target: Column that models predict. Default: none are trained.
-        test: Other real rows that the models are tested on, where there is a target.
+        test: Other real rows of the same population, which were not synthesized. Models are tested on them, and attacks
+            have them as the control group. Default: neither.
+        learn: Column that an attacker wants to learn. Default: the target, or the last column.
+        membership: The finding of `dp.synthesis.audit_membership` on the same data, of the same synthesizer at the
+            epsilon that was charged, to report beside. Default: none.
 
     Returns:
         The figures; print them.
 
     Raises:
-        NameNotFoundError: If the data lack a column, or the target is not one.
-        ParameterError: If there is a target without rows for testing, or a table is empty.
-        UnsupportedError: If scikit-learn is not installed.
+        NameNotFoundError: If the data lack a column, or `target` or `learn` is not one.
+        ParameterError: If there is a target without rows for testing, a table is empty, or the finding is about
+            another synthesizer or epsilon.
+        UnsupportedError: If the table has two levels, or scikit-learn is not installed.
 
     Example:
         >>> import discreet as dp
@@ -131,11 +202,15 @@ def owner_quality(
         >>> print(str(dp.synthesis.owner_quality(table, people)).splitlines()[0])
         quality of a synthetic table against the data
     """
+    _refuse_levels(synthetic)
     _sklearn("tree")
+    require_finding(membership, synthetic)
     columns = columns_from_json(synthetic.state["columns"])
-    _check_target(target, test, synthetic.columns)
-    real, drawn = encode_rows(columns, data), encode_rows(columns, synthetic.to_arrow())
-    if min(len(real.codes), len(drawn.codes)) < 2:
+    _check_names(target, test, learn, synthetic.columns)
+    table, secret = synthetic.to_arrow(), learn or target or synthetic.columns[-1]
+    real, drawn = encode_rows(columns, data), encode_rows(columns, table)
+    other = None if test is None else encode_rows(columns, test)
+    if min(len(each.codes) for each in (real, drawn, other) if each is not None) < 2:
         raise ParameterError(
             "quality against the data", because="one of the tables has fewer than 2 rows", instead="more rows"
         )
@@ -149,8 +224,18 @@ def owner_quality(
         None if three_way is None else sample_equivalent(real, three_way, distances.triples, generator),
         *unique_matches(real, drawn),
         propensity(real, drawn, generator),
-        None if target is None else model_accuracy(real, drawn, encode_rows(columns, test), target),
+        None if target is None or other is None else model_accuracy(real, drawn, other, target),
+        () if other is None else attack_risks(columns, data, table, test, learn=secret, generator=generator),
+        membership,
+        tuple(column_shares(each, *(_shares(rows, each.name) for rows in (real, drawn))) for each in columns),
+        synthetic.dataset,
+        str(synthetic.label),
     )
+
+
+def _shares(rows: SlotRows, name: str) -> Floats:
+    shares: Floats = rows.marginal((name,)) / len(rows.codes)
+    return shares
 
 
 def unique_matches(real: SlotRows, drawn: SlotRows) -> tuple[int, int]:
@@ -205,16 +290,26 @@ def _accuracy(rows: SlotRows, test: SlotRows, place: int) -> float:
     return float((model.predict(np.delete(test.codes, place, axis=1)) == test.codes[:, place]).mean())
 
 
-def _check_target(target: str | None, test: object, names: tuple[str, ...]) -> None:
-    if target is not None and target not in names:
-        raise NameNotFoundError(
-            f"target={target!r}", because="the synthetic table has no such column", instead=f"target={names[-1]!r}"
+def _refuse_levels(synthetic: "SyntheticTable") -> None:
+    if has_levels(synthetic.state):
+        raise UnsupportedError(
+            "quality of a two-level table against the data",
+            because="it compares rows, and a two-level table has persons and visits",
+            instead="a table by dp.synthesis.TreeSynthesizer(), or table.quality()",
         )
-    if (target is None) != (test is None):
+
+
+def _check_names(target: str | None, test: object, learn: str | None, names: tuple[str, ...]) -> None:
+    for word, name in (("target", target), ("learn", learn)):
+        if name is not None and name not in names:
+            raise NameNotFoundError(
+                f"{word}={name!r}", because="the synthetic table has no such column", instead=f"{word}={names[-1]!r}"
+            )
+    if test is None and (target is not None or learn is not None):
         raise ParameterError(
-            "a target or test rows alone",
-            because="models are trained for a target and tested on other rows",
-            instead=f"owner_quality(synthetic, data, target={names[-1]!r}, test=other_rows)",
+            "a target without test rows" if target is not None else "a column to learn without test rows",
+            because="models are tested on other rows, and attacks are compared with them",
+            instead=f"owner_quality(synthetic, data, target={target or names[-1]!r}, test=other_rows)",
         )
 
 

@@ -5,8 +5,11 @@ of slots, are allowed. A constraint that slots cannot express is an error before
 drawn and in every marginal of a model. The data is not checked against them, so they need to be true without it.
 """
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +42,8 @@ class Exclusion:
 
     Attributes:
         conditions: For each column its values: one value, a list of them, or a range (from, below) of a column
-            in bins, where None leaves an end open. The value None stands for missing and undeclared values. Rows
+            in bins, where None leaves an end open. The upper end is exclusive: (None, 17) is up to 16. Both ends are
+            edges of bins. The value None stands for missing and undeclared values. Rows
             where all conditions hold never occur.
 
     Example:
@@ -66,12 +70,16 @@ class Exclusion:
         if len(self.conditions) not in (1, 2):
             raise ParameterError(
                 f"an exclusion over {len(self.conditions)} columns",
-                because="a tree holds constraints of one column, and of two",
+                because="a constraint is of one column, or of two",
                 instead='dp.synthesis.Exclusion({"relationship": "Husband", "sex": "Female"})',
             )
         names = _in_order(self.conditions, columns)
-        one, *others = (_matches(columns[name], self.conditions[name]) for name in names)
+        one, *others = (_matches(columns[name], self.conditions[name], partial(self._code, name)) for name in names)
         return SlotRule(names, ~(np.outer(one, others[0]) if others else one))
+
+    def _code(self, name: str, condition: object) -> str:
+        """The exclusion as code, with another condition on one column."""
+        return f"dp.synthesis.Exclusion({dict(self.conditions) | {name: condition}!r})"
 
 
 @public_class
@@ -116,11 +124,42 @@ class Implication:
             )
         allowed = np.ones((columns[self.column].size, columns[self.other].size), dtype=np.bool_)
         for value, implied in self.values.items():
-            allowed[_matches(columns[self.column], value)] &= _matches(columns[self.other], implied)
+            decides = _matches(columns[self.column], value, partial(self._code, value))
+            allowed[decides] &= _matches(columns[self.other], implied, partial(self._code, value, value))
         return SlotRule(names, allowed if names[0] == self.column else np.ascontiguousarray(allowed.T))
+
+    def _code(self, old: object, value: object, implied: object = None) -> str:
+        """The implication as code, with another value of the first column, or another one that it implies."""
+        pairs = {
+            (value if each == old else each): (implied if each == old and implied is not None else other)
+            for each, other in self.values.items()
+        }
+        return f"dp.synthesis.Implication({self.column!r}, {self.other!r}, {pairs!r})"
 
 
 Constraint = Exclusion | Implication
+
+
+def constraint_list(constraints: object) -> tuple[Constraint, ...]:
+    """The constraints of a synthesizer.
+
+    Args:
+        constraints: What was declared.
+
+    Returns:
+        The constraints.
+
+    Raises:
+        ParameterError: If it is not a list.
+    """
+    if not isinstance(constraints, list | tuple):
+        given = repr(constraints) if isinstance(constraints, Constraint) else 'Exclusion({"age": (None, 17)})'
+        raise ParameterError(
+            f"constraints of type {type(constraints).__name__}",
+            because="constraints are a list",
+            instead=f"constraints=[dp.synthesis.{given}]",
+        )
+    return tuple(constraints)
 
 
 def slot_rules(constraints: Sequence[Constraint], columns: Sequence[SlotColumn]) -> tuple[SlotRule, ...]:
@@ -178,7 +217,7 @@ def _refuse_cycles(pairs: Sequence[Columns]) -> None:
         if tree[one] == tree[other]:
             raise ParameterError(
                 f"constraints whose pairs of columns close a cycle at {one!r} and {other!r}",
-                because="a tree holds constraints between columns that form a tree",
+                because="pairs of columns with constraints form a tree",
                 instead=f"constraints without the one on {one!r} and {other!r}",
             )
         old = tree[other]
@@ -196,26 +235,28 @@ def _in_order(names: Any, columns: Mapping[str, SlotColumn]) -> Columns:
     return tuple(name for name in columns if name in set(names))
 
 
-def _matches(column: SlotColumn, condition: Any) -> Allowed:
-    """The slots of a column whose values fulfil a condition."""
+def _matches(column: SlotColumn, condition: Any, code: Callable[[Any], str]) -> Allowed:
+    """The slots of a column whose values fulfil a condition; `code` is the constraint with another condition."""
     is_range = isinstance(condition, tuple) and bool(column.edges)
     if is_range:
-        return _in_range(column, condition)
+        return _in_range(column, condition, code)
     wanted = list(condition) if isinstance(condition, list | tuple | set | frozenset) else [condition]
     found = np.zeros(column.size, dtype=np.bool_)
     for value in wanted:
         if value is not None and value not in column.values:
-            example = f"({column.edges[0]!r}, {column.edges[1]!r})" if column.edges else f"{column.values[:1]!r}"
+            fixed: Any = _bin_of(column, value) if column.edges else _nearest_value(column, value)
+            if not column.edges and isinstance(condition, list):
+                fixed = [fixed if each == value else each for each in wanted]
             raise ParameterError(
                 f"a constraint on {column.name!r} with the value {value!r}",
                 because="a column in bins has ranges" if column.edges else "the catalog does not declare that value",
-                instead=f'dp.synthesis.Exclusion({{"{column.name}": {example}}})',
+                instead=code(fixed),
             )
         found[column.missing if value is None else column.values.index(value)] = True
     return found
 
 
-def _in_range(column: SlotColumn, condition: tuple[Any, ...]) -> Allowed:
+def _in_range(column: SlotColumn, condition: tuple[Any, ...], code: Callable[[Any], str]) -> Allowed:
     edges: tuple[Any, ...] = column.edges
     try:
         low, high = condition
@@ -228,10 +269,39 @@ def _in_range(column: SlotColumn, condition: tuple[Any, ...]) -> Allowed:
         [low is not None and edge <= low for edge in edges[1:]]
     )
     if not (inside | outside).all():
-        place = int(np.flatnonzero(~(inside | outside))[0])
         raise ParameterError(
             f"a constraint on {column.name!r} for the range {condition!r}",
-            because="a range (from, below) starts and ends at edges of bins",
-            instead=f'dp.synthesis.Exclusion({{"{column.name}": ({edges[place]!r}, {edges[place + 1]!r})}})',
+            because="a range (from, below) starts and ends at edges of bins, and its upper end is not in it",
+            instead=code(_whole_bins(edges, low, high)),
         )
     return np.append(inside, False)
+
+
+def _whole_bins(edges: tuple[Any, ...], low: Any, high: Any) -> tuple[Any, Any]:
+    """The range of whole bins nearest to another one: each end at its nearest edge, an open end open."""
+    ends = [None if end is None else _nearest_edge(edges, end) for end in (low, high)]
+    if None in (low, high) and (low, high) != (None, None):
+        return ends[0], ends[1]
+    start = 0 if low is None else min(edges.index(ends[0]), len(edges) - 2)
+    return edges[start], edges[start + 1] if low is None else max(ends[1], edges[start + 1])
+
+
+def _nearest_edge(edges: tuple[Any, ...], value: Any) -> Any:
+    return min(edges, key=lambda edge: abs(edge - value))
+
+
+def _bin_of(column: SlotColumn, value: Any) -> tuple[Any, Any]:
+    """The bin that a value is in; the first one where it is of another type."""
+    edges: tuple[Any, ...] = column.edges
+    try:
+        place = min(max(bisect_right(edges, value) - 1, 0), len(edges) - 2)
+    except TypeError:
+        place = 0
+    return edges[place], edges[place + 1]
+
+
+def _nearest_value(column: SlotColumn, value: Any) -> Any:
+    """The declared value that is most like another one."""
+    texts = {str(each): each for each in column.values}
+    nearest = get_close_matches(str(value), list(texts), 1, 0.0)
+    return texts[nearest[0]] if nearest else column.values[0]

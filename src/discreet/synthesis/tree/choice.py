@@ -1,7 +1,8 @@
 """The edges of the tree, chosen privately one after another: a maximum spanning tree by the exponential mechanism.
 
 The score of a pair of columns is the L1 distance of its counts to the product of the one-way estimates, less a part of
-the noise that measuring it would add. A pair of weight 0 stands for no further edge.
+the noise that measuring it would add, times the public weight of the pair. A pair of weight 0 stands for no further
+edge.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,12 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from discreet.synthesis.core.cost_shares import cost_weight
 from discreet.synthesis.core.domain import Columns, Domain
-from discreet.synthesis.core.measurement import Floats, Integers
+from discreet.synthesis.core.measurement import Floats, Integers, Measurement
 from discreet.synthesis.core.private_counts import LARGEST_COUNT, Candidate, PrivateCounts
 
 NOISE_SHARE = 0.5
 """The part of the expected noise of a table that counts against it; fitting removes the rest."""
+
+WANTED_WEIGHT = 4
+"""The weight of a marginal of the workload; others have 1."""
 
 
 class EdgeChoice(NamedTuple):
@@ -27,6 +32,8 @@ class EdgeChoice(NamedTuple):
         sigma: The expected noise of a cell of an edge.
         rho: The cost of all choices together.
         required: Pairs that are edges without a choice, because a constraint is about them.
+        wanted: The pairs of the workload, which weigh more.
+        joined: Pairs that are linked already and are no edges, because a model of them is known.
     """
 
     estimates: Mapping[str, Floats]
@@ -34,6 +41,8 @@ class EdgeChoice(NamedTuple):
     sigma: float
     rho: Fraction
     required: tuple[Columns, ...] = ()
+    wanted: frozenset[Columns] = frozenset()
+    joined: tuple[Columns, ...] = ()
 
 
 def choose_edges(counts: PrivateCounts, choice: EdgeChoice) -> tuple[Columns, ...]:
@@ -44,15 +53,15 @@ def choose_edges(counts: PrivateCounts, choice: EdgeChoice) -> tuple[Columns, ..
         choice: What the choice rests on.
 
     Returns:
-        The edges, the first choice first. There are fewer than columns, and none that closes a cycle.
+        The edges: those that are required, and then the chosen ones. None closes a cycle.
     """
     pairs = [columns for columns in counts.candidates if len(columns) == 2]
     candidates = {pair: _candidate(pair, choice) for pair in pairs}
     tree = {name: name for name in counts.domain.names}
     edges = list(choice.required)
-    for pair in edges:
+    for pair in (*choice.joined, *edges):
         tree = _join(tree, pair)
-    rounds = len(tree) - 1 - len(edges)
+    rounds = len(tree) - 1 - len(choice.joined) - len(edges)
     for _ in range(rounds):
         possible = [pair for pair in pairs if tree[pair[0]] != tree[pair[1]]]
         if not possible:
@@ -71,19 +80,51 @@ def _join(tree: Mapping[str, str], pair: Columns) -> dict[str, str]:
     return {name: new if root == old else root for name, root in tree.items()}
 
 
-def share_by_cells(domain: Domain, marginals: Sequence[Columns], rho: Fraction) -> tuple[Fraction, ...]:
+def share_by_cells(
+    domain: Domain, marginals: Sequence[Columns], rho: Fraction, wanted: frozenset[Columns] = frozenset()
+) -> tuple[Fraction, ...]:
     """The cost of each marginal: the sum of all L1 errors is least where costs grow as cells to the power of 2/3.
+
+    Errors of marginals of the workload count as often as their weight says.
 
     Args:
         domain: The columns and their slots.
         marginals: The columns of each marginal.
         rho: The cost of all together.
+        wanted: The marginals of the workload. Default: none.
 
     Returns:
         The costs, which add to rho.
     """
-    weights = [max(round(1_000 * domain.cells(each) ** (2 / 3)), 1) for each in marginals]
+    errors = [domain.cells(each) * (WANTED_WEIGHT if each in wanted else 1) for each in marginals]
+    weights = [cost_weight(each) for each in errors]
     return tuple(rho * weight / sum(weights) for weight in weights)
+
+
+def measure_edges(
+    counts: PrivateCounts,
+    merged: PrivateCounts,
+    edges: Sequence[Columns],
+    names: Sequence[str],
+    wanted: frozenset[Columns] = frozenset(),
+) -> list[Measurement]:
+    """The marginals of edges over merged slots, and columns without an edge once more, for all that is left.
+
+    Args:
+        counts: The counts, over all slots.
+        merged: The same counts over merged slots.
+        edges: The edges.
+        names: The columns that are measured again if they have no edge.
+        wanted: The marginals of the workload. Default: none.
+
+    Returns:
+        The marginals of the edges, and then those of columns.
+    """
+    ends = {name for edge in edges for name in edge}
+    alone: list[Columns] = [(name,) for name in names if name not in ends]
+    costs = share_by_cells(merged.domain, [*edges, *alone], counts.left, wanted)
+    views = [merged] * len(edges) + [counts] * len(alone)
+    return [view.measure(each, cost) for view, each, cost in zip(views, [*edges, *alone], costs, strict=True)]
 
 
 def merged_counts(values: Floats, groups: tuple[int, ...]) -> Floats:
@@ -101,7 +142,8 @@ def _candidate(pair: Columns, choice: EdgeChoice) -> Candidate:
     product = np.outer(one, other) / max(choice.total, 1.0)
     # A fitted table has no negative cell, so noise moves a cell of few rows by little more than those.
     noise = NOISE_SHARE * np.minimum(np.sqrt(2 / np.pi) * choice.sigma, product).sum()
-    return Candidate(pair, whole_numbers(product), penalty=int(noise))
+    weight = WANTED_WEIGHT if pair in choice.wanted else 1
+    return Candidate(pair, whole_numbers(product), weight, weight * int(noise))
 
 
 def _nothing(like: Candidate) -> Candidate:

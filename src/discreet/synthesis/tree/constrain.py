@@ -31,7 +31,7 @@ def constrain(model: TreeModel, rules: Sequence[SlotRule]) -> TreeModel:
     """
     if not rules:
         return model
-    model = _unmerge(model, {name for rule in rules for name in rule.columns})
+    model = unmerge(model, {name for rule in rules for name in rule.columns})
     allowed: dict[Columns, Allowed] = {rule.columns: rule.allowed for rule in rules}
     columns = {
         name: replace(column, probabilities=_fill(column.probabilities, allowed.get((name,))))
@@ -99,8 +99,16 @@ def _pair_mask(allowed: dict[Columns, Allowed], parent: str, name: str) -> Float
     return allowed[name, parent].T.astype(np.float64) if (name, parent) in allowed else 1.0
 
 
-def _unmerge(model: TreeModel, names: set[str]) -> TreeModel:
-    """The same distribution, where every slot of some columns is a group by itself."""
+def unmerge(model: TreeModel, names: set[str]) -> TreeModel:
+    """The same distribution, where every slot of some columns is a group by itself.
+
+    Args:
+        model: A model.
+        names: The columns.
+
+    Returns:
+        The model in which no slots of these columns are merged.
+    """
     columns = dict(model.columns)
     tables = dict(model.tables)
     for name in names:

@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.synthesis.core.domain import Columns
 from discreet.synthesis.core.measurement import Floats, Measurement, estimated_total
+from discreet.synthesis.core.merging import merged_slots
 from discreet.synthesis.core.model import CountEstimate, combine, estimate_of, project
 from discreet.synthesis.tree.model import TreeColumn, TreeModel
 
@@ -38,7 +39,7 @@ def fit(measurements: Sequence[Measurement], groups: Groups) -> TreeModel:
     size = max(total, 1.0)
     columns = column_counts(measurements)
     pairs = [each for each in measurements if len(each.columns) > 1]
-    found = {name: _column(name, columns[name], pairs, groups[name], size) for name in groups}
+    found = {name: fit_column(name, columns[name], pairs, groups[name], size) for name in groups}
     tables: dict[Columns, Floats] = {}
     for each in pairs:
         one, other = (found[name].probabilities for name in each.columns)
@@ -88,30 +89,26 @@ def rake(table: Floats, rows: Floats, columns: Floats, sweeps: int) -> Floats:
     return table
 
 
-def merge_rare(columns: Mapping[str, CountEstimate], deviations: float) -> Groups:
-    """The groups of slots: those with a noisy count below some standard deviations are merged, if there are several.
-
-    Args:
-        columns: The estimated counts of each column.
-        deviations: The number of standard deviations.
-
-    Returns:
-        The group of each slot; the merged slots are the last group.
-    """
-    found = {}
-    for name, each in columns.items():
-        is_common = each.values >= deviations * math.sqrt(each.variance)
-        if np.count_nonzero(~is_common) == 1:
-            is_common[:] = True
-        places = np.where(is_common, np.cumsum(is_common) - 1, np.count_nonzero(is_common))
-        found[name] = tuple(places.tolist())
-    return found
+def merge_rare(columns: Mapping[str, CountEstimate]) -> Groups:
+    """The group of each slot of each column, from estimated counts."""
+    return {name: merged_slots(each.values, math.sqrt(each.variance)) for name, each in columns.items()}
 
 
-def _column(
+def fit_column(
     name: str, own: CountEstimate, pairs: Sequence[Measurement], groups: tuple[int, ...], size: float
 ) -> TreeColumn:
-    """A column from its own marginal and those of its edges: groups from all of them, shares from its own."""
+    """A column from its own marginal and those of its edges: groups from all of them, shares from its own.
+
+    Args:
+        name: Name of the column.
+        own: Estimate of its slots, from its own marginals.
+        pairs: Noisy two-way marginals of merged slots; those without the column play no part.
+        groups: The group of each slot.
+        size: The estimated number of rows.
+
+    Returns:
+        The column.
+    """
     places = np.asarray(groups)
     members = np.bincount(places)
     others = [estimate_of(each, (name,)) for each in pairs if name in each.columns]

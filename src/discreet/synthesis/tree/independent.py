@@ -10,12 +10,11 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import ParameterError, public_class
-from discreet.events import ConcentratedEvent
 from discreet.plan.slots import SlotColumn, columns_to_json
 from discreet.plan.synthesis import SynthesisFacts
 from discreet.plan.wording import Lines
 from discreet.synthesis.core.domain import Columns
-from discreet.synthesis.core.private_counts import PrivateCounts, synthesis_event
+from discreet.synthesis.core.private_counts import PrivateCounts
 from discreet.synthesis.tree.fitting import Groups, fit
 
 
@@ -75,9 +74,9 @@ class IndependentSynthesis:
         return tuple((column.name,) for column in self.columns)
 
     @property
-    def event(self) -> ConcentratedEvent:
-        """What the synthesis does, for the accountants."""
-        return synthesis_event(self.rho)
+    def column_costs(self) -> Mapping[str, Fraction]:
+        """The cost of the one-way marginal of each column, which is measured first, over all slots."""
+        return {column.name: self.rho / len(self.columns) for column in self.columns}
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -102,8 +101,7 @@ class IndependentSynthesis:
         Returns:
             Columns, total, measurements, model, and the public integer that rows are drawn by.
         """
-        each_rho = self.rho / len(self.columns)
-        measurements = [counts.measure(marginal, each_rho) for marginal in self.candidates]
+        measurements = [counts.measure((name,), cost) for name, cost in self.column_costs.items()]
         groups: Groups = {name: tuple(range(size)) for name, size in counts.domain.slots.items()}
         model = fit(measurements, groups)
         return {

@@ -111,8 +111,23 @@ class TreeModel:
         Returns:
             The slots, one line for each row and one place for each column of the domain.
         """
-        drawn: dict[str, Slots] = {}
+        return self.rows_with({}, number, generator)
+
+    def rows_with(self, given: Mapping[str, Slots], number: int, generator: np.random.Generator) -> Slots:
+        """Rows of which some columns are given.
+
+        Args:
+            given: The slots of columns that are not merged; with a column, those between it and the first of its tree.
+            number: The number of rows.
+            generator: Public randomness.
+
+        Returns:
+            The slots, one line for each row and one place for each column of the domain.
+        """
+        drawn: dict[str, Slots] = dict(given)
         for name, parent in self.order:
+            if name in given:
+                continue
             if parent is None:
                 drawn[name] = draw_column(self.columns[name].probabilities, number, generator)
             else:

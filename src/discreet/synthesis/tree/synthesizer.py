@@ -5,7 +5,8 @@ Definition
     below 3 sigma are merged. 1/20 of rho chooses pairs of columns, one at a time, among those that close no
     cycle: the score is the L1 distance of the pair to the product of its one-way estimates, less half of the
     expected noise; to stop scores 0. What is left measures the chosen pairs, and columns without a pair once
-    more. With one column, all of rho measures it; with two, nothing is chosen.
+    more. With one column, all of rho measures it; with two, nothing is chosen. Columns and pairs of a workload have
+    the public weight 4: in the score, and in the errors that costs are divided by. Others have 1.
 
 Guarantee
     rho-zCDP for one unit: everything that depends on rows is an answer of one `PrivateCounts` with the cost rho.
@@ -23,7 +24,7 @@ References
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -31,24 +32,28 @@ from itertools import combinations
 from typing import Any
 
 from discreet.errors import ParameterError, public_class
-from discreet.events import ConcentratedEvent
 from discreet.plan.slots import SlotColumn, columns_to_json
 from discreet.plan.synthesis import SynthesisFacts
 from discreet.plan.wording import Lines
-from discreet.synthesis.core.domain import Columns, Domain
+from discreet.synthesis.core.domain import Columns, Domain, require_memory
 from discreet.synthesis.core.measurement import Measurement, estimated_total
+from discreet.synthesis.core.merging import MERGE_BELOW
 from discreet.synthesis.core.model import project
-from discreet.synthesis.core.private_counts import MOST_CELLS, PrivateCounts, synthesis_event
-from discreet.synthesis.rows.constraints import Constraint, SlotRule, slot_rules
-from discreet.synthesis.tree.choice import EdgeChoice, choose_edges, merged_counts, share_by_cells
+from discreet.synthesis.core.private_counts import MOST_CELLS, PrivateCounts
+from discreet.synthesis.rows.constraints import Constraint, SlotRule, constraint_list, slot_rules
+from discreet.synthesis.tree.choice import (
+    WANTED_WEIGHT,
+    EdgeChoice,
+    choose_edges,
+    measure_edges,
+    merged_counts,
+    share_by_cells,
+)
 from discreet.synthesis.tree.constrain import constrain
 from discreet.synthesis.tree.fitting import Groups, column_counts, fit, merge_rare
 
 COLUMNS_SHARE = Fraction(2, 5)
 CHOICE_SHARE = Fraction(1, 20)
-MERGE_BELOW = 3
-MOST_ALL_CELLS = 1 << 25
-"""Cells of all candidates together: 256 MiB of counts."""
 
 
 @public_class
@@ -75,7 +80,7 @@ class TreeSynthesizer:
         """The synthesis from public facts alone.
 
         Args:
-            facts: The columns with their slots, and the cost.
+            facts: The columns with their slots, the cost, and the workload.
 
         Returns:
             The synthesis, with all marginals that it counts.
@@ -84,7 +89,8 @@ class TreeSynthesizer:
             ParameterError: If there are no columns, or more cells than fit the memory.
         """
         candidates = _candidates(facts.columns)
-        synthesis = TreeSynthesis(facts.columns, candidates, facts.rho, tuple(self.constraints))
+        wanted = _workload_parts(facts.workload or ())
+        synthesis = TreeSynthesis(facts.columns, candidates, facts.rho, constraint_list(self.constraints), wanted)
         _refuse_wide_constraints(synthesis)
         return synthesis
 
@@ -98,19 +104,25 @@ class TreeSynthesis:
         candidates: All marginals that are counted.
         rho: The cost.
         constraints: What every row fulfils.
+        wanted: Columns and pairs of the workload.
     """
 
     columns: tuple[SlotColumn, ...]
     candidates: tuple[Columns, ...]
     rho: Fraction
     constraints: tuple[Constraint, ...] = ()
+    wanted: frozenset[Columns] = frozenset()
 
     name = "tree"
 
     @property
-    def event(self) -> ConcentratedEvent:
-        """What the synthesis does, for the accountants."""
-        return synthesis_event(self.rho)
+    def column_costs(self) -> Mapping[str, Fraction]:
+        """The cost of the one-way marginal of each column, which is measured first, over all slots."""
+        names = [column.name for column in self.columns]
+        domain = Domain.of(self.columns)
+        first, _ = _costs(self.rho, len(names), self._pairs)
+        costs = share_by_cells(domain, [(name,) for name in names], first, self.wanted)
+        return dict(zip(names, costs, strict=True))
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -122,6 +134,7 @@ class TreeSynthesis:
             "shares": shares,
             "merge_below": MERGE_BELOW,
             "constraints": [rule.to_json() for rule in self.rules],
+            **({"wanted": [list(each) for each in sorted(self.wanted)]} if self.wanted else {}),
         }
 
     @cached_property
@@ -147,6 +160,7 @@ class TreeSynthesis:
             ("measured", f"the one-way marginals of {number:,} columns, for {first} of the cost"),
             *([chosen] if self._pairs > 1 else []),
             *([constraints] if self.constraints else []),
+            *([("workload", _workload_text(self.wanted))] if self.wanted else []),
             ("measured then", "the chosen pairs, and columns without one again, for what is left"),
             ("modelled", "all other marginals, through the tree of the chosen pairs"),
         )
@@ -160,14 +174,12 @@ class TreeSynthesis:
         Returns:
             Columns, total, measurements, model, and the public integer that rows are drawn by.
         """
-        first, second = _costs(self.rho, len(self.columns), self._pairs)
-        marginals = [(column.name,) for column in self.columns]
-        costs = share_by_cells(counts.domain, marginals, first)
-        measurements = [counts.measure(*each) for each in zip(marginals, costs, strict=True)]
+        _, second = _costs(self.rho, len(self.columns), self._pairs)
+        measurements = [counts.measure((name,), cost) for name, cost in self.column_costs.items()]
         groups: Groups = {name: tuple(range(size)) for name, size in counts.domain.slots.items()}
         if len(self.columns) > 1:
-            groups = merge_rare(column_counts(measurements), MERGE_BELOW)
-            measurements += _measure_pairs(counts, measurements, groups, (second, self.required))
+            groups = merge_rare(column_counts(measurements))
+            measurements += _measure_pairs(counts, measurements, groups, (second, self.required, self.wanted))
         model = constrain(fit(measurements, groups), self.rules)
         return {
             "columns": columns_to_json(self.columns),
@@ -182,18 +194,24 @@ class TreeSynthesis:
         return len(self.candidates) - len(self.columns)
 
 
+def _workload_parts(workload: Iterable[Columns]) -> frozenset[Columns]:
+    """The columns and pairs of a workload, in the order of the table."""
+    marginals = tuple(workload)
+    singles = {(name,) for marginal in marginals for name in marginal}
+    return frozenset(singles | {pair for marginal in marginals for pair in combinations(marginal, 2)})
+
+
+def _workload_text(wanted: frozenset[Columns]) -> str:
+    pairs = sum(len(each) > 1 for each in wanted)
+    return f"{len(wanted) - pairs:,} columns and {pairs:,} pairs count {WANTED_WEIGHT} times in costs and choices"
+
+
 def _candidates(columns: tuple[SlotColumn, ...]) -> tuple[Columns, ...]:
     """All columns, and all pairs whose cells distances in 64 bits allow; the others are never edges."""
-    domain = Domain({column.name: column.size for column in columns})
+    domain = Domain.of(columns)
     singles: list[Columns] = [(name,) for name in domain.names]
     pairs = [pair for pair in combinations(domain.names, 2) if domain.cells(pair) <= MOST_CELLS]
-    cells = sum(domain.cells(each) for each in (*singles, *pairs))
-    if not columns or cells > MOST_ALL_CELLS:
-        raise ParameterError(
-            f"a tree synthesis of {len(columns):,} columns with {cells:,} cells in all pairs",
-            because=f"it needs a column, and holds at most {MOST_ALL_CELLS:,} cells in memory",
-            instead='columns=["age", "sex"], or fewer bins in the catalog: bins: {linear: 16}',
-        )
+    require_memory("a tree synthesis", domain, (*singles, *pairs))
     return (*singles, *pairs)
 
 
@@ -217,22 +235,18 @@ def _measure_pairs(
     counts: PrivateCounts,
     columns: list[Measurement],
     groups: Groups,
-    choosing: tuple[Fraction, tuple[Columns, ...]],
+    choosing: tuple[Fraction, tuple[Columns, ...], frozenset[Columns]],
 ) -> list[Measurement]:
     """The two-way marginals of the tree, chosen and measured; and again the columns that have no pair."""
     merged, total = counts.merge(groups), max(estimated_total(columns), 1.0)
     estimates = {
         name: merged_counts(project(each.values, total), groups[name]) for name, each in column_counts(columns).items()
     }
-    cost, required = choosing
+    cost, required, wanted = choosing
     if cost:
         each_rho = (counts.left - cost) / (len(columns) - 1)
         sigma = math.sqrt(counts.contribution.l2_squared / (2 * each_rho))
-        edges = choose_edges(merged, EdgeChoice(estimates, total, sigma, cost, required))
+        edges = choose_edges(merged, EdgeChoice(estimates, total, sigma, cost, required, wanted))
     else:
         edges = tuple(columns for columns in counts.candidates if len(columns) > 1)
-    ends = {name for edge in edges for name in edge}
-    alone: list[Columns] = [(name,) for name in counts.domain.names if name not in ends]
-    shares = share_by_cells(merged.domain, [*edges, *alone], counts.left)
-    views = [merged] * len(edges) + [counts] * len(alone)
-    return [view.measure(each, rho) for view, each, rho in zip(views, [*edges, *alone], shares, strict=True)]
+    return measure_edges(counts, merged, edges, counts.domain.names, wanted)

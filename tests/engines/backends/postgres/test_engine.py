@@ -65,9 +65,9 @@ def test_limits_that_the_engine_does_not_take_are_refused_and_leave_nothing(visi
 
 
 def test_a_timeout_in_the_address_ends_aquestion_that_takes_too_long(visits, open_postgres):
-    visits.execute(NAP + "CREATE OR REPLACE VIEW slow AS SELECT *, nap(5) AS w FROM visits")
+    visits.execute(NAP + "CREATE OR REPLACE VIEW slow_visits AS SELECT *, nap(5) AS w FROM visits")
     slow = visits.engine_url + "?options=-c%20statement_timeout%3D200"
-    engine = open_postgres("slow", slow, stated=Statements(row_local=True))
+    engine = open_postgres("slow_visits", slow, stated=Statements(row_local=True))
     prepared = engine.prepare(question(T.where(T.w.is_present()).agg(n=N), COLUMNS | {"w": "text"}))
     with pytest.raises(psycopg.errors.QueryCanceled):
         engine.run(prepared)

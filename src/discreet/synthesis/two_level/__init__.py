@@ -1,0 +1,1 @@
+"""Two-level synthetic tables: persons, and the visits of each."""
