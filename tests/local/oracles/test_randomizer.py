@@ -71,3 +71,11 @@ def test_slots_and_payloads_out_of_range_are_refused():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError):
         _ = oracles.Rappor
+
+
+def test_the_variance_for_each_report_has_what_hash_functions_cost():
+    frequency, mean = oracles.KaryResponse.calibrate(7, 1), oracles.DuchiResponse.calibrate(7, 1)
+    assert [frequency.report_variance(n) for n in (1, 10**6)] == [frequency.variance()] * 2
+    assert [mean.report_variance(n) for n in (1, 10**6)] == [mean.variance()] * 2
+    hashing = oracles.LocalHashing(7, 3, Fraction(3)).bind(bytes(8), 5)
+    assert hashing.report_variance(100) == pytest.approx(hashing.variance() + 100 / (5 * 2))

@@ -107,6 +107,17 @@ class MeanOracle(LocalRandomizer):
         half = Fraction(self.steps, 2)
         return float((self.worst_variance if slot is None else self.variance_at(slot)) / half**2)
 
+    def report_variance(self, reports: int) -> float:  # noqa: ARG002
+        """Variance of an estimated sum, at its largest, divided by the number of reports.
+
+        Args:
+            reports: Number of reports. The result does not depend on it.
+
+        Returns:
+            `variance()`, in squared half ranges.
+        """
+        return self.variance()
+
     @cached_property
     def worst_variance(self) -> Fraction:
         """The largest variance of a score, in squared steps: that of an end or of the middle of the range."""

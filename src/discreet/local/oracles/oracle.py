@@ -79,6 +79,17 @@ class FrequencyOracle(LocalRandomizer):
         """
         return 0.0
 
+    def report_variance(self, reports: int) -> float:
+        """Variance of the estimated count of a rare value, divided by the number of reports.
+
+        Args:
+            reports: Number of reports.
+
+        Returns:
+            `variance()`, and for local hashing what hash functions add at this number of reports, at its largest.
+        """
+        return self.variance() + reports * self.floor_variance()
+
     def estimate(self, counts: Counts, reports: int) -> Estimates:
         """Unbiased counts of all slots; they may be negative, and they need not add up.
 

@@ -76,6 +76,18 @@ class LocalRandomizer(ABC):
         """
 
     @abstractmethod
+    def report_variance(self, reports: int) -> float:
+        """Variance of an estimated sum, at its largest, divided by the number of reports.
+
+        Args:
+            reports: Number of reports.
+
+        Returns:
+            The variance of the count of a rare value, with what hash functions cost at this number of reports; of a
+            mean, in squared half ranges.
+        """
+
+    @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """The oracle as it stands in a task.
 
