@@ -13,6 +13,7 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.local.oracles.duchi import DuchiResponse
+from discreet.local.oracles.fields import write_ratio
 from discreet.local.oracles.hadamard import HadamardResponse
 from discreet.local.oracles.hybrid import HybridResponse
 from discreet.local.oracles.krr import KaryResponse
@@ -20,7 +21,7 @@ from discreet.local.oracles.local_hashing import LocalHashing
 from discreet.local.oracles.mean import MeanOracle
 from discreet.local.oracles.oracle import FrequencyOracle
 from discreet.local.oracles.projective_geometry import ProjectiveGeometryResponse
-from discreet.local.oracles.randomizer import LocalRandomizer, ratio_within, write_ratio
+from discreet.local.oracles.randomizer import LocalRandomizer, ratio_within
 from discreet.local.oracles.subset import SubsetSelection
 from discreet.local.oracles.unary import UnaryEncoding
 

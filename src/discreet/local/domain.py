@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number, rational
-from discreet.local.oracles.randomizer import check_size
+from discreet.local.oracles.fields import check_size
 
 LONGEST_NUMBER = 40
 NUMBER = re.compile(

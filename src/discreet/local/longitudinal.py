@@ -38,9 +38,10 @@ from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.rounding import log_up
 from discreet.local.domain import read_number
 from discreet.local.oracles import LocalRandomizer
+from discreet.local.oracles.fields import read_ratio
 from discreet.local.oracles.krr import KaryResponse
 from discreet.local.oracles.local_hashing import LocalHashing
-from discreet.local.oracles.randomizer import Outcome, read_ratio
+from discreet.local.oracles.randomizer import Outcome
 from discreet.local.oracles.unary import UnaryEncoding
 from discreet.local.task import Task
 

@@ -7,7 +7,7 @@ import pytest
 from discreet.errors import ParameterError
 from discreet.exact.rounding import exp_down
 from discreet.local import oracles
-from discreet.local.oracles.randomizer import byte_width, check_slot, ratio_within, read_ratio, write_ratio
+from discreet.local.oracles.randomizer import byte_width, check_slot, ratio_within
 from grids import over
 
 
@@ -26,16 +26,6 @@ def test_epsilons_outside_the_range_are_refused(epsilon):
 
 def test_payloads_have_the_least_number_of_bytes():
     assert [byte_width(symbols) for symbols in (1, 2, 256, 257, 65_536, 65_537)] == [1, 1, 1, 2, 2, 3]
-
-
-@over("pair", ([6, 2], [1, 0], [-3, 1], [3], 3, None, ["3", "1"], [3, -1], [3.0, 1.0]))
-def test_fractions_that_are_not_in_lowest_terms_are_refused(pair):
-    with pytest.raises(ParameterError, match="lowest terms"):
-        read_ratio(pair, "ratio")
-
-
-def test_fractions_are_written_as_they_are_read():
-    assert read_ratio(write_ratio(Fraction(7, 3)), "ratio") == Fraction(7, 3)
 
 
 def test_every_kind_is_registered_and_read_from_its_json():

@@ -21,24 +21,14 @@ References
     Duchi, Jordan and Wainwright, Minimax Optimal Procedures for Locally Private Estimation, JASA 2018, Section 4.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 from discreet.errors import public_class
-from discreet.exact.numbers import Number
+from discreet.local.oracles.fields import Fields, check_ratio, check_size, ratio_field, whole_field
 from discreet.local.oracles.mean import MeanOracle
-from discreet.local.oracles.randomizer import (
-    Outcome,
-    check_fields,
-    check_ratio,
-    check_size,
-    check_slot,
-    ratio_within,
-    read_ratio,
-    write_ratio,
-)
+from discreet.local.oracles.randomizer import Outcome, check_slot
 
 
 @public_class
@@ -61,6 +51,8 @@ class DuchiResponse(MeanOracle):
     """
 
     kind: ClassVar[str] = "duchi"
+    title: ClassVar[str] = "Duchi's one bit"
+    FIELDS: ClassVar[Fields] = {"steps": whole_field(1), "ratio": ratio_field}
 
     steps: int
     ratio: Fraction
@@ -68,22 +60,6 @@ class DuchiResponse(MeanOracle):
     def __post_init__(self) -> None:
         check_size(self.steps, least=1)
         check_ratio(self.ratio)
-
-    @classmethod
-    def calibrate(cls, steps: int, epsilon: Number) -> Self:
-        """The mechanism of this epsilon.
-
-        Args:
-            steps: Number of steps of the grid.
-            epsilon: The most that one report may lose.
-
-        Returns:
-            The oracle.
-
-        Raises:
-            ParameterError: If an argument is outside its range.
-        """
-        return cls(steps, ratio_within(epsilon))
 
     @property
     def symbols(self) -> int:
@@ -119,27 +95,3 @@ class DuchiResponse(MeanOracle):
             A number of steps, exactly.
         """
         return self.steps * ((self.ratio + 1) * symbol - 1) / (self.ratio - 1)
-
-    def to_json(self) -> dict[str, Any]:
-        """The oracle as it stands in a task.
-
-        Returns:
-            Its kind and its integers.
-        """
-        return {"kind": self.kind, "steps": self.steps, "ratio": write_ratio(self.ratio)}
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Self:
-        """Read the oracle from a task.
-
-        Args:
-            fields: Its kind and its integers.
-
-        Returns:
-            The oracle.
-
-        Raises:
-            ParameterError: If a field is missing or outside its range.
-        """
-        check_fields(fields, cls.kind, ("steps", "ratio"))
-        return cls(check_size(fields["steps"], least=1), read_ratio(fields["ratio"], "ratio"))

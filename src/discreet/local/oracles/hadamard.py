@@ -30,18 +30,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.errors import ParameterError, public_class
-from discreet.exact.numbers import Number
+from discreet.local.oracles.fields import Fields, check_ratio, check_size, ratio_field, whole_field
 from discreet.local.oracles.oracle import TwoLevelOracle, merge_cohorts
-from discreet.local.oracles.randomizer import (
-    Counts,
-    Estimates,
-    check_fields,
-    check_ratio,
-    check_size,
-    ratio_within,
-    read_ratio,
-    write_ratio,
-)
+from discreet.local.oracles.randomizer import Counts, Estimates
 
 
 @public_class
@@ -64,6 +55,8 @@ class HadamardResponse(TwoLevelOracle):
     """
 
     kind: ClassVar[str] = "hadamard"
+    title: ClassVar[str] = "Hadamard response"
+    FIELDS: ClassVar[Fields] = {"size": whole_field(), "ratio": ratio_field}
 
     size: int
     ratio: Fraction
@@ -71,22 +64,6 @@ class HadamardResponse(TwoLevelOracle):
     def __post_init__(self) -> None:
         check_size(self.size)
         check_ratio(self.ratio)
-
-    @classmethod
-    def calibrate(cls, size: int, epsilon: Number) -> Self:
-        """The response of this epsilon.
-
-        Args:
-            size: Number of slots.
-            epsilon: The most that one report may lose.
-
-        Returns:
-            The oracle.
-
-        Raises:
-            ParameterError: If an argument is outside its range.
-        """
-        return cls(size, ratio_within(epsilon))
 
     @property
     def order(self) -> int:
@@ -148,12 +125,12 @@ class HadamardResponse(TwoLevelOracle):
         return half
 
     def to_json(self) -> dict[str, Any]:
-        """The oracle as it stands in a task.
+        """The oracle as it stands in a task, with the order of the matrix, which clients need.
 
         Returns:
             Its kind and its integers.
         """
-        return {"kind": self.kind, "size": self.size, "order": self.order, "ratio": write_ratio(self.ratio)}
+        return super().to_json() | {"order": self.order}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Self:
@@ -166,13 +143,12 @@ class HadamardResponse(TwoLevelOracle):
             The oracle.
 
         Raises:
-            ParameterError: If a field is missing or outside its range.
+            ParameterError: If a field is missing, unknown or outside its range, or the order is not that of the size.
         """
-        check_fields(fields, cls.kind, ("size", "order", "ratio"))
-        oracle = cls(check_size(fields["size"]), read_ratio(fields["ratio"], "ratio"))
-        if fields["order"] != oracle.order:
+        oracle = super().from_json({name: value for name, value in fields.items() if name != "order"})
+        if fields.get("order") != oracle.order:
             raise ParameterError(
-                f"order={fields['order']!r}",
+                f"order={fields.get('order')!r}",
                 because="the order is the least power of two above the number of slots",
                 instead=f"order={oracle.order}",
             )

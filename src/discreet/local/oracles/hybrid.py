@@ -26,26 +26,17 @@ References
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number
 from discreet.local.oracles.duchi import DuchiResponse
+from discreet.local.oracles.fields import Fields, check_ratio, check_size, ratio_field, whole_field
 from discreet.local.oracles.mean import MeanOracle
-from discreet.local.oracles.randomizer import (
-    Outcome,
-    check_fields,
-    check_ratio,
-    check_size,
-    check_slot,
-    ratio_within,
-    read_ratio,
-    write_ratio,
-)
+from discreet.local.oracles.randomizer import Outcome, check_slot, ratio_within
 
 FINEST = 1024
 _SHARE_STEPS = 2**20
@@ -74,6 +65,14 @@ class HybridResponse(MeanOracle):
     """
 
     kind: ClassVar[str] = "hybrid"
+    title: ClassVar[str] = "hybrid of the piecewise mechanism and Duchi's"
+    FIELDS: ClassVar[Fields] = {
+        "steps": whole_field(1),
+        "step": whole_field(1),
+        "window": whole_field(1),
+        "ratio": ratio_field,
+        "piecewise": ratio_field,
+    }
 
     steps: int
     step: int
@@ -199,40 +198,6 @@ class HybridResponse(MeanOracle):
         mean = (self.origin + self.slope * slot) / self.total_weight
         spread = (second - mean**2) * (self.total_weight / self.slope) ** 2
         return self.piecewise * spread + (1 - self.piecewise) * self.bit.variance_at(slot)
-
-    def to_json(self) -> dict[str, Any]:
-        """The oracle as it stands in a task.
-
-        Returns:
-            Its kind and its integers.
-        """
-        return {
-            "kind": self.kind,
-            "steps": self.steps,
-            "step": self.step,
-            "window": self.window,
-            "ratio": write_ratio(self.ratio),
-            "piecewise": write_ratio(self.piecewise),
-        }
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Self:
-        """Read the oracle from a task.
-
-        Args:
-            fields: Its kind and its integers.
-
-        Returns:
-            The oracle.
-
-        Raises:
-            ParameterError: If a field is missing or outside its range.
-        """
-        check_fields(fields, cls.kind, ("steps", "step", "window", "ratio", "piecewise"))
-        steps, step, window = (check_size(fields[name], least=1) for name in ("steps", "step", "window"))
-        return cls(
-            steps, step, window, read_ratio(fields["ratio"], "ratio"), read_ratio(fields["piecewise"], "piecewise")
-        )
 
 
 def _squares(end: int) -> Fraction:

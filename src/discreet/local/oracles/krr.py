@@ -32,18 +32,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from discreet.errors import public_class
-from discreet.exact.numbers import Number
+from discreet.local.oracles.fields import Fields, check_ratio, check_size, ratio_field, whole_field
 from discreet.local.oracles.oracle import TwoLevelOracle, merge_cohorts
-from discreet.local.oracles.randomizer import (
-    Counts,
-    Estimates,
-    check_fields,
-    check_ratio,
-    check_size,
-    ratio_within,
-    read_ratio,
-    write_ratio,
-)
+from discreet.local.oracles.randomizer import Counts, Estimates
 
 
 @public_class
@@ -66,6 +57,8 @@ class KaryResponse(TwoLevelOracle):
     """
 
     kind: ClassVar[str] = "krr"
+    title: ClassVar[str] = "k-ary randomized response"
+    FIELDS: ClassVar[Fields] = {"size": whole_field(), "ratio": ratio_field}
 
     size: int
     ratio: Fraction
@@ -73,22 +66,6 @@ class KaryResponse(TwoLevelOracle):
     def __post_init__(self) -> None:
         check_size(self.size)
         check_ratio(self.ratio)
-
-    @classmethod
-    def calibrate(cls, size: int, epsilon: Number) -> Self:
-        """The response of this epsilon.
-
-        Args:
-            size: Number of slots.
-            epsilon: The most that one report may lose.
-
-        Returns:
-            The oracle.
-
-        Raises:
-            ParameterError: If an argument is outside its range.
-        """
-        return cls(size, ratio_within(epsilon))
 
     @classmethod
     def two_coin(cls) -> Self:
@@ -164,27 +141,3 @@ class KaryResponse(TwoLevelOracle):
         others = self.size - 1
         true = self.ratio * fresh + others
         return KaryResponse(self.size, true / (self.ratio + fresh + others - 1))
-
-    def to_json(self) -> dict[str, Any]:
-        """The oracle as it stands in a task.
-
-        Returns:
-            Its kind and its integers.
-        """
-        return {"kind": self.kind, "size": self.size, "ratio": write_ratio(self.ratio)}
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Self:
-        """Read the oracle from a task.
-
-        Args:
-            fields: Its kind and its integers.
-
-        Returns:
-            The oracle.
-
-        Raises:
-            ParameterError: If a field is missing or outside its range.
-        """
-        check_fields(fields, cls.kind, ("size", "ratio"))
-        return cls(check_size(fields["size"]), read_ratio(fields["ratio"], "ratio"))

@@ -35,20 +35,10 @@ import numpy as np
 
 from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number
+from discreet.local.oracles.fields import check_fields, check_ratio, check_size, read_ratio, write_ratio
 from discreet.local.oracles.krr import KaryResponse
 from discreet.local.oracles.oracle import FrequencyOracle
-from discreet.local.oracles.randomizer import (
-    Counts,
-    Estimates,
-    Outcome,
-    check_fields,
-    check_ratio,
-    check_size,
-    check_slot,
-    ratio_within,
-    read_ratio,
-    write_ratio,
-)
+from discreet.local.oracles.randomizer import Counts, Estimates, Outcome, check_slot, ratio_within
 
 PRIME = 2**31 - 1
 

@@ -5,14 +5,17 @@ client, exactly. Variances are in units of the squared half range, so that value
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from discreet.errors import public_class
+from discreet.exact.numbers import Number
 from discreet.local.oracles.oracle import merge_cohorts
-from discreet.local.oracles.randomizer import Counts, Estimates, LocalRandomizer, Outcome, check_slot
+from discreet.local.oracles.randomizer import Counts, Estimates, LocalRandomizer, Outcome, check_slot, ratio_within
 
 
 @public_class
@@ -29,6 +32,23 @@ class MeanOracle(LocalRandomizer):
     """
 
     steps: int
+
+    @classmethod
+    def calibrate(cls, steps: int, epsilon: Number) -> Self:
+        """The mechanism of this epsilon.
+
+        Args:
+            steps: Number of steps of the grid.
+            epsilon: The most that one report may lose.
+
+        Returns:
+            The oracle.
+
+        Raises:
+            ParameterError: If an argument is outside its range.
+        """
+        make: Callable[..., Self] = cls
+        return make(steps=steps, ratio=ratio_within(epsilon))
 
     @property
     @abstractmethod

@@ -6,23 +6,16 @@ of slots, it supports the true slot with probability p and each other slot with 
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from discreet.errors import UnsupportedError, public_class
-from discreet.local.oracles.randomizer import (
-    Counts,
-    Estimates,
-    LocalRandomizer,
-    Outcome,
-    check_fields,
-    check_ratio,
-    check_slot,
-    read_ratio,
-)
+from discreet.exact.numbers import Number
+from discreet.local.oracles.fields import check_fields, check_ratio, read_ratio
+from discreet.local.oracles.randomizer import Counts, Estimates, LocalRandomizer, Outcome, check_slot, ratio_within
 
 
 @public_class
@@ -169,6 +162,23 @@ class TwoLevelOracle(FrequencyOracle):
 
     Subclasses state the size of each support, how many symbols two supports share, and the support itself.
     """
+
+    @classmethod
+    def calibrate(cls, size: int, epsilon: Number) -> Self:
+        """The response of this epsilon.
+
+        Args:
+            size: Number of slots.
+            epsilon: The most that one report may lose.
+
+        Returns:
+            The oracle.
+
+        Raises:
+            ParameterError: If an argument is outside its range.
+        """
+        make: Callable[..., Self] = cls
+        return make(size=size, ratio=ratio_within(epsilon))
 
     @property
     @abstractmethod

@@ -25,28 +25,19 @@ References
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number
+from discreet.local.oracles.fields import Fields, check_ratio, check_size, ratio_field, whole_field
 from discreet.local.oracles.oracle import TwoLevelOracle, merge_cohorts
-from discreet.local.oracles.randomizer import (
-    Counts,
-    Estimates,
-    byte_width,
-    check_fields,
-    check_ratio,
-    check_size,
-    ratio_within,
-    read_ratio,
-    write_ratio,
-)
+from discreet.local.oracles.randomizer import Counts, Estimates, byte_width, ratio_within
 
 LARGEST_TRANSFORM = 2**25
 MOST_POINTS = 8
@@ -75,6 +66,13 @@ class ProjectiveGeometryResponse(TwoLevelOracle):
     """
 
     kind: ClassVar[str] = "pgr"
+    title: ClassVar[str] = "projective-geometry response"
+    FIELDS: ClassVar[Fields] = {
+        "size": whole_field(),
+        "modulus": whole_field(name="field"),
+        "dimension": whole_field(),
+        "ratio": ratio_field,
+    }
 
     size: int
     modulus: int
@@ -208,37 +206,6 @@ class ProjectiveGeometryResponse(TwoLevelOracle):
         mirror = np.where(last > self.modulus // 2, -self.points % self.modulus, self.points)
         on: Estimates = np.rint((transform[tuple(mirror.T)] + row.sum()) / self.modulus)
         return on
-
-    def to_json(self) -> dict[str, Any]:
-        """The oracle as it stands in a task.
-
-        Returns:
-            Its kind and its integers.
-        """
-        return {
-            "kind": self.kind,
-            "size": self.size,
-            "field": self.modulus,
-            "dimension": self.dimension,
-            "ratio": write_ratio(self.ratio),
-        }
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Self:
-        """Read the oracle from a task.
-
-        Args:
-            fields: Its kind and its integers.
-
-        Returns:
-            The oracle.
-
-        Raises:
-            ParameterError: If a field is missing or outside its range.
-        """
-        check_fields(fields, cls.kind, ("size", "field", "dimension", "ratio"))
-        size, modulus, dimension = (check_size(fields[name]) for name in ("size", "field", "dimension"))
-        return cls(size, modulus, dimension, read_ratio(fields["ratio"], "ratio"))
 
     def _is_fitting(self) -> bool:
         return self.size <= self.symbols < 2**31

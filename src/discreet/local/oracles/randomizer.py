@@ -5,7 +5,6 @@ rationals, so the largest likelihood ratio between two values is known exactly, 
 `ratio_within` rounds down. What a report may be is an outcome: a symbol, or the sorted slots of a bitmap.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
@@ -18,6 +17,7 @@ from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import PureEvent
 from discreet.exact.numbers import Number, positive
 from discreet.exact.rounding import exp_down, log_up, units_down
+from discreet.local.oracles.fields import Fields, check_fields
 
 Outcome = int | tuple[int, ...]
 Counts = NDArray[np.int64]
@@ -25,7 +25,6 @@ Estimates = NDArray[np.float64]
 
 RATIO_BITS = 20
 LARGEST_EPSILON = 20
-LARGEST_SIZE = 2**24
 
 
 @public_class
@@ -34,6 +33,8 @@ class LocalRandomizer(ABC):
 
     Attributes:
         kind: Its name in a task.
+        title: Its name in the literature.
+        FIELDS: The numbers that define it, by attribute, as a task writes and reads them.
         size: Number of slots that a value may have.
         ratio: The largest ratio of the probabilities of one report under two values, exactly.
 
@@ -44,6 +45,8 @@ class LocalRandomizer(ABC):
     """
 
     kind: ClassVar[str]
+    title: ClassVar[str]
+    FIELDS: ClassVar[Fields]
     size: int
     ratio: Fraction
 
@@ -87,16 +90,16 @@ class LocalRandomizer(ABC):
             mean, in squared half ranges.
         """
 
-    @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """The oracle as it stands in a task.
 
         Returns:
             Its kind and its integers.
         """
+        numbers = {field.name or name: field.write(getattr(self, name)) for name, field in self.FIELDS.items()}
+        return {"kind": self.kind, **numbers}
 
     @classmethod
-    @abstractmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Self:
         """Read an oracle of this kind from a task.
 
@@ -105,7 +108,13 @@ class LocalRandomizer(ABC):
 
         Returns:
             The oracle.
+
+        Raises:
+            ParameterError: If a field is missing, unknown or outside its range.
         """
+        names = {name: field.name or name for name, field in cls.FIELDS.items()}
+        check_fields(fields, cls.kind, tuple(names.values()))
+        return cls(**{name: cls.FIELDS[name].read(fields[wire], wire) for name, wire in names.items()})
 
     @property
     def epsilon(self) -> Fraction:
@@ -198,57 +207,6 @@ def ratio_within(epsilon: Number) -> Fraction:
 def byte_width(symbols: int) -> int:
     """Bytes that hold the numbers 0 to symbols - 1; at least one."""
     return max(1, ((symbols - 1).bit_length() + 7) // 8)
-
-
-def read_ratio(pair: object, name: str) -> Fraction:
-    """A rational from its numerator and denominator in lowest terms, as tasks write it."""
-    match pair:
-        case [int(numerator), int(denominator)] if numerator >= 0 and denominator > 0:
-            if math.gcd(numerator, denominator) == 1:
-                return Fraction(numerator, denominator)
-    raise ParameterError(
-        f"{name} that is not a fraction in lowest terms",
-        because="a task writes each fraction as two whole numbers without a common factor",
-        instead=f'"{name}": [3, 1]',
-    )
-
-
-def write_ratio(value: Fraction) -> list[int]:
-    """A rational as tasks write it."""
-    return [value.numerator, value.denominator]
-
-
-def check_fields(fields: Mapping[str, Any], kind: str, names: tuple[str, ...]) -> None:
-    """Refuse an oracle with another kind, a missing field, a further field, or a number that is not whole."""
-    wrong = sorted({"kind", *names} ^ set(fields))
-    if fields.get("kind") != kind or wrong:
-        raise ParameterError(
-            f"an oracle of kind {fields.get('kind')!r} that lacks or adds {', '.join(wrong) or 'nothing'}",
-            because=f"the oracle {kind!r} has the fields {', '.join(names)}",
-            instead="the JSON of a task that Task.choose made",
-        )
-
-
-def check_size(size: object, *, least: int = 2) -> int:
-    """A number of slots."""
-    if isinstance(size, bool) or not isinstance(size, int) or not least <= size <= LARGEST_SIZE:
-        raise ParameterError(
-            f"size={size!r}",
-            because=f"a domain has at least {least} and at most {LARGEST_SIZE:,} slots",
-            instead="size=1024; for more values, heavy hitters by a prefix tree",
-        )
-    return size
-
-
-def check_ratio(ratio: object) -> Fraction:
-    """A likelihood ratio above 1."""
-    if not isinstance(ratio, Fraction) or ratio <= 1:
-        raise ParameterError(
-            f"ratio={ratio}",
-            because="reports of two values must differ: the likelihood ratio is a Fraction above 1",
-            instead="ratio=ratio_within(epsilon)",
-        )
-    return ratio
 
 
 def check_slot(slot: int, size: int) -> int:

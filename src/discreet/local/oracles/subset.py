@@ -24,30 +24,25 @@ References
 
 import itertools
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number
 from discreet.local.oracles import bitmaps
+from discreet.local.oracles.fields import Fields, check_ratio, check_size, ratio_field, whole_field
 from discreet.local.oracles.oracle import FrequencyOracle, merge_cohorts
 from discreet.local.oracles.randomizer import (
     Counts,
     Estimates,
     Outcome,
     byte_width,
-    check_fields,
-    check_ratio,
-    check_size,
     check_slot,
     impossible_payload,
     ratio_within,
-    read_ratio,
-    write_ratio,
 )
 from discreet.local.oracles.unary import too_many_outcomes
 
@@ -75,6 +70,8 @@ class SubsetSelection(FrequencyOracle):
     """
 
     kind: ClassVar[str] = "subset"
+    title: ClassVar[str] = "subset selection"
+    FIELDS: ClassVar[Fields] = {"size": whole_field(), "subset": whole_field(1), "ratio": ratio_field}
 
     size: int
     subset: int
@@ -222,28 +219,3 @@ class SubsetSelection(FrequencyOracle):
             A number for each slot.
         """
         return merge_cohorts(counts).astype(np.float64)
-
-    def to_json(self) -> dict[str, Any]:
-        """The oracle as it stands in a task.
-
-        Returns:
-            Its kind and its integers.
-        """
-        return {"kind": self.kind, "size": self.size, "subset": self.subset, "ratio": write_ratio(self.ratio)}
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Self:
-        """Read the oracle from a task.
-
-        Args:
-            fields: Its kind and its integers.
-
-        Returns:
-            The oracle.
-
-        Raises:
-            ParameterError: If a field is missing or outside its range.
-        """
-        check_fields(fields, cls.kind, ("size", "subset", "ratio"))
-        subset = check_size(fields["subset"], least=1)
-        return cls(check_size(fields["size"]), subset, read_ratio(fields["ratio"], "ratio"))

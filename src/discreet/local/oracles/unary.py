@@ -35,18 +35,9 @@ import numpy as np
 from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number, positive
 from discreet.local.oracles import bitmaps
+from discreet.local.oracles.fields import Fields, check_fields, check_size, ratio_field, read_ratio, whole_field
 from discreet.local.oracles.oracle import FrequencyOracle, merge_cohorts
-from discreet.local.oracles.randomizer import (
-    Counts,
-    Estimates,
-    Outcome,
-    check_fields,
-    check_size,
-    check_slot,
-    ratio_within,
-    read_ratio,
-    write_ratio,
-)
+from discreet.local.oracles.randomizer import Counts, Estimates, Outcome, check_slot, ratio_within
 
 LARGEST_PMF = 16
 
@@ -72,6 +63,8 @@ class UnaryEncoding(FrequencyOracle):
     """
 
     kind: ClassVar[str] = "unary"
+    title: ClassVar[str] = "unary encoding"
+    FIELDS: ClassVar[Fields] = {"size": whole_field(), "one": ratio_field, "zero": ratio_field}
 
     size: int
     one: Fraction
@@ -241,30 +234,6 @@ class UnaryEncoding(FrequencyOracle):
         return UnaryEncoding(
             self.size, self.one * one + (1 - self.one) * zero, self.zero * one + (1 - self.zero) * zero
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """The oracle as it stands in a task.
-
-        Returns:
-            Its kind and its integers.
-        """
-        return {"kind": self.kind, "size": self.size, "one": write_ratio(self.one), "zero": write_ratio(self.zero)}
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Self:
-        """Read the oracle from a task.
-
-        Args:
-            fields: Its kind and its integers.
-
-        Returns:
-            The oracle.
-
-        Raises:
-            ParameterError: If a field is missing or outside its range.
-        """
-        check_fields(fields, cls.kind, ("size", "one", "zero"))
-        return cls(check_size(fields["size"]), read_ratio(fields["one"], "one"), read_ratio(fields["zero"], "zero"))
 
 
 def bit_ratio(one: object, zero: object) -> Fraction:
