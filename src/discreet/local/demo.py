@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from discreet.accounting import shuffling
 from discreet.errors import ParameterError
 from discreet.exact.numbers import Number, positive, probability, whole
-from discreet.local.explanation import NAMES
 from discreet.local.oracles import FrequencyOracle
 from discreet.local.simulation import simulate
 from discreet.local.task import Task
@@ -207,7 +206,7 @@ def _of_reports(trust: Any, epsilon: Fraction, histogram: Histogram, generator: 
     estimates = oracle.estimate(simulate(oracle, histogram, generator), clients)
     variances = oracle.standard_error(histogram.astype(np.float64), clients) ** 2
     observed = math.sqrt(float(np.mean((estimates - histogram) ** 2)))
-    return TrustError(trust, NAMES[oracle.kind], epsilon, math.sqrt(float(variances.mean())), observed)
+    return TrustError(trust, oracle.title, epsilon, math.sqrt(float(variances.mean())), observed)
 
 
 def _of_sums(epsilon: Fraction, size: int) -> TrustError:

@@ -9,16 +9,6 @@ from discreet.local.oracles.mean import MeanOracle
 from discreet.local.oracles.oracle import FrequencyOracle
 from discreet.local.oracles.randomizer import LocalRandomizer
 
-NAMES = {
-    "krr": "k-ary randomized response",
-    "unary": "unary encoding",
-    "subset": "subset selection",
-    "lh": "local hashing",
-    "hadamard": "Hadamard response",
-    "pgr": "projective-geometry response",
-    "duchi": "Duchi's one bit",
-    "hybrid": "hybrid of the piecewise mechanism and Duchi's",
-}
 _NORMAL = 1.96
 _REPEATS = {
     "fresh": "each report has fresh noise, and the losses of several reports of one client add",
@@ -111,7 +101,7 @@ def explanation(task: ExplainedTask) -> str:
     return "\n".join(
         (
             f"task {task.name or 'without a name'}: {task.question or 'no text'} ({size}, epsilon {task.epsilon})",
-            f"  oracle    {NAMES[task.oracle.kind]}, {task.report_bytes} bytes a report",
+            f"  oracle    {task.oracle.title}, {task.report_bytes} bytes a report",
             f"  why       {_why(task)}",
             f"  error     {_error(task)}",
             f"  repeats   {_repeats(task)}",

@@ -40,6 +40,7 @@ def test_every_kind_is_registered_and_read_from_its_json():
         oracles.HybridResponse.calibrate(7, 1),
     )
     assert [oracle.kind for oracle in made] == list(oracles.KINDS)
+    assert len({oracle.title for oracle in made}) == len(made)
     for oracle in made:
         fields = oracle.to_json()
         assert oracles.from_json(fields) == oracle

@@ -24,28 +24,20 @@ if TYPE_CHECKING:
     from discreet.local.oracles.subset import SubsetSelection
     from discreet.local.oracles.unary import UnaryEncoding
 
-KINDS = {
-    "krr": "KaryResponse",
-    "unary": "UnaryEncoding",
-    "subset": "SubsetSelection",
-    "lh": "LocalHashing",
-    "hadamard": "HadamardResponse",
-    "pgr": "ProjectiveGeometryResponse",
-    "duchi": "DuchiResponse",
-    "hybrid": "HybridResponse",
+_ORACLES = {
+    "krr": ("krr", "KaryResponse"),
+    "unary": ("unary", "UnaryEncoding"),
+    "subset": ("subset", "SubsetSelection"),
+    "lh": ("local_hashing", "LocalHashing"),
+    "hadamard": ("hadamard", "HadamardResponse"),
+    "pgr": ("projective_geometry", "ProjectiveGeometryResponse"),
+    "duchi": ("duchi", "DuchiResponse"),
+    "hybrid": ("hybrid", "HybridResponse"),
 }
-"""The names that tasks know oracles by; they stay when a class is renamed."""
+"""The module and the class of each oracle, by its kind in a task, which stays when a class is renamed."""
 
-_HOMES = {
-    "DuchiResponse": "duchi",
-    "HadamardResponse": "hadamard",
-    "HybridResponse": "hybrid",
-    "KaryResponse": "krr",
-    "LocalHashing": "local_hashing",
-    "ProjectiveGeometryResponse": "projective_geometry",
-    "SubsetSelection": "subset",
-    "UnaryEncoding": "unary",
-}
+KINDS = tuple(_ORACLES)
+_MODULES = {name: module for module, name in _ORACLES.values()}
 
 __all__ = [
     "DuchiResponse",
@@ -89,19 +81,22 @@ def from_json(fields: Mapping[str, Any]) -> LocalRandomizer:
             because=f"the kinds of oracles are {', '.join(KINDS)}",
             instead="a task of Task.choose, or a later version of discreet",
         )
-    name = KINDS[kind]
-    home: type[LocalRandomizer] = getattr(importlib.import_module(f"discreet.local.oracles.{_HOMES[name]}"), name)
-    return home.from_json(fields)
+    oracle: type[LocalRandomizer] = _load(_ORACLES[kind][1])
+    return oracle.from_json(fields)
 
 
 def __getattr__(name: str) -> object:
     """Load a public name from where it lives."""
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'discreet.local.oracles' has no attribute {name!r}")
-    value: object = getattr(importlib.import_module(f"discreet.local.oracles.{_HOMES[name]}"), name)
+    value: object = _load(name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def _load(name: str) -> Any:
+    return getattr(importlib.import_module(f"discreet.local.oracles.{_MODULES[name]}"), name)

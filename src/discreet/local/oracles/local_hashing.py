@@ -66,6 +66,7 @@ class LocalHashing(FrequencyOracle):
     """
 
     kind: ClassVar[str] = "lh"
+    title: ClassVar[str] = "local hashing"
 
     size: int
     buckets: int
