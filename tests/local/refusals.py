@@ -33,6 +33,23 @@ REFUSALS: dict[str, dict[str, Any]] = {
     "a ratio that is a decimal": {"oracle_of": {"ratio": [2.5, 1]}},
     "a ratio of 54 bits": {"oracle_of": {"ratio": [2**53 + 1, 2**52]}},
     "a negative ratio": {"oracle_of": {"ratio": [-2, -1]}},
+    "a field that another oracle draws from": {
+        "domain": {"size": 256},
+        "oracle": {"kind": "krr", "size": 2, "steps": 255, "ratio": [11, 10]},
+    },
+    "such a field over a domain of one": {
+        "domain": {"size": 256},
+        "oracle": {"kind": "krr", "size": 1, "steps": 255, "ratio": [1, 1]},
+    },
+    "such a field beside a subset": {
+        "domain": {"size": 256},
+        "oracle": {"kind": "subset", "size": 255, "subset": 1, "steps": 255, "ratio": [11, 10]},
+    },
+    "a size beside steps": {"kind": "duchi", "oracle_of": {"size": 5}},
+    "a further field": {"oracle_of": {"cohorts": 1}},
+    "a further field of text": {"oracle_of": {"steps": "many"}},
+    "a further field of the second stage": {"repeat_of": "two_stage", "second": {"ratio": [1, 1], "size": 3}},
+    "no steps": {"kind": "duchi", "oracle": {"kind": "duchi", "ratio": [1, 1]}},
     "no ratio": {"oracle": {"kind": "krr", "size": 5}},
     "an epsilon that is a number": {"epsilon": 1},
     "an epsilon of text": {"epsilon": "one"},

@@ -109,12 +109,12 @@ const rational = (string) => {
   return [BigInt(whole + decimals), BigInt(divisor) * 10n ** BigInt(decimals.length)];
 };
 const integers = (fields, names, epsilon) => { // as BigInt, if they are in range and lose at most epsilon
-  const o = {}, [n, d] = rational(epsilon);
-  for (const name of names.split(" ")) {
+  const o = {}, [n, d] = rational(epsilon), own = names.split(" ");
+  check(Object.keys(fields ?? {}).every((name) => name === "kind" || own.includes(name)), `it has more than ${names}`);
+  for (const name of own) {
     const value = fields?.[name], isPair = /^(ratio|one|zero|piecewise)$/.test(name);
-    const [low, high] = name === "ratio" ? [value?.[1]] : [0, value?.[1]];
-    const isFit = isPair ? value?.length === 2 && isWhole(value[1], 1) && isWhole(value[0], low, high) : isWhole(value, 1);
-    check(isFit, `${name} is out of range`);
+    const isFit = isPair ? value?.length === 2 && isWhole(value[1], 1) && isWhole(value[0], 0) : isWhole(value, 1);
+    check(isFit && (name === "ratio" ? value[0] >= value[1] : !isPair || value[0] <= value[1]), `${name} is out of range`);
     o[name] = isPair ? value.map(BigInt) : BigInt(value);
   }
   const [[p, r], [q, s]] = o.ratio ? [o.ratio, [1n, 1n]] : [o.one, o.zero];

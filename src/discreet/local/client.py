@@ -248,17 +248,14 @@ def _exact(text: str) -> int:
     return int(text)
 
 
-_HOOKS: Any = {"parse_int": _exact, "parse_float": _exact, "parse_constant": _exact}
-
-
 def _check(task: Any) -> None:
-    """Refuse a task unless all that a draw depends on is in order: the operator wrote it, so nothing is believed."""
+    """Validate every field that a draw depends on; the task is untrusted input."""
     _require(task.get("format") == "discreet.local.task/1", f"its format {task.get('format')!r} is unknown")
     o, repeat, most = task.get("oracle"), task.get("repeat"), task.get("max_values")
     _require(isinstance(o, dict) and o.get("kind") in [*_ORACLES], f"its oracle {o!r} is unknown")
     kind = o["kind"]
     _check_loss(o, _ORACLES[kind][1], task.get("epsilon"))
-    size = o["steps"] + 1 if "steps" in o else o["size"]
+    size = o["size"] if "size" in o else o["steps"] + 1
     _require(2 <= size <= 2**32, f"it has {size} values, not from 2 to 2**32")
     _require(repeat in ("fresh", "memoised", "two_stage"), f"its repeat {repeat!r} is unknown")
     if repeat == "two_stage":
@@ -272,9 +269,10 @@ def _check(task: Any) -> None:
 
 
 def _check_loss(fields: Fields, names: str, epsilon: object) -> None:
-    """Refuse integers out of their ranges, and a likelihood ratio above e^epsilon."""
+    """Refuse other fields, integers out of their ranges, and a likelihood ratio above e^epsilon."""
+    _require({*fields} - {"kind"} == {*names.split()}, f"{fields!r} lacks or adds a field: it has {names}")
     for name in names.split():
-        pair: Any = fields.get(name)
+        pair: Any = fields[name]
         if name not in _PAIRS:
             _require(_is_integer(pair, 1), f"its {name!r} is {pair!r}, not a positive integer")
             continue
@@ -421,7 +419,8 @@ class Client:
         given: Any = _parse(assignment.encode()) if isinstance(assignment, str) else assignment
         _require(isinstance(given, Mapping) and isinstance(given.get("task"), dict), "its assignment has no task")
         text: bytes = json.dumps(given["task"], sort_keys=True, separators=(",", ":")).encode("ascii")
-        task, self._hash = json.loads(text, **_HOOKS), hashlib.sha256(text).digest()
+        task = json.loads(text, parse_int=_exact, parse_float=_exact, parse_constant=_exact)
+        self._hash = hashlib.sha256(text).digest()
         _require(hash in (None, self._hash.hex()), f"its hash {self._hash.hex()} is not the pinned one, {hash}")
         _check(task)
         cohort, o = given.get("cohort"), task["oracle"]
