@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.local.choice import HEADER_BYTES, Setting, alternatives, choose, cohorts_for
+from discreet.local.choice import Setting, alternatives, choose, cohorts_for
 from discreet.local.oracles import (
     HadamardResponse,
     KaryResponse,
@@ -18,6 +18,7 @@ from discreet.local.oracles import (
     ratio_within,
 )
 from discreet.local.oracles.projective_geometry import LARGEST_TRANSFORM, points_of, primes_to
+from discreet.local.report_format import HEADER_BYTES
 from grids import over
 
 SIZES = (2, 3, 16, 100, 1024, 100_000)

@@ -24,9 +24,8 @@ from discreet.local.oracles.projective_geometry import ProjectiveGeometryRespons
 from discreet.local.oracles.randomizer import LocalRandomizer, ratio_within
 from discreet.local.oracles.subset import SubsetSelection
 from discreet.local.oracles.unary import UnaryEncoding
+from discreet.local.report_format import HEADER_BYTES, MOST_COHORTS, TASK_ID_BYTES
 
-HEADER_BYTES = 31
-MOST_COHORTS = 2**16
 LARGEST_DECODING = 2**27
 FLOOR_SHARE = 0.01
 
@@ -171,8 +170,9 @@ def _frequencies(setting: Setting) -> Iterator[OracleChoice]:
 
 def _hashing(setting: Setting, oracle: LocalHashing, second: dict[str, Any] | None) -> OracleChoice:
     cohorts = cohorts_for(oracle, setting.reports)
-    decoder = oracle.bind(bytes(8), cohorts) if second is None else oracle.bind(bytes(8), cohorts).compose(second)
-    return OracleChoice(oracle, cohorts, second, decoder.variance() + setting.reports * decoder.floor_variance())
+    bound = oracle.bind(bytes(TASK_ID_BYTES), cohorts)
+    decoder = bound if second is None else bound.compose(second)
+    return OracleChoice(oracle, cohorts, second, decoder.report_variance(setting.reports))
 
 
 def _two_stages(setting: Setting, epsilon_second: Fraction) -> Iterator[OracleChoice]:

@@ -42,12 +42,10 @@ from discreet.local.choice import Setting, choose
 from discreet.local.domain import SlotDomain, decimal_or_fraction, read_number
 from discreet.local.explanation import explanation
 from discreet.local.oracles import FrequencyOracle, LocalRandomizer, MeanOracle, from_json
+from discreet.local.report_format import HEADER_BYTES, MOST_COHORTS, TASK_ID_BYTES
 from discreet.mechanisms.laplace import Laplace
 
 FORMAT = "discreet.local.task/1"
-HEADER_BYTES = 31
-ID_BYTES = 8
-LARGEST_COHORTS = 2**16
 
 Repeat = Literal["fresh", "memoised", "two_stage"]
 Trust = Literal["local", "shuffle", "dap"]
@@ -194,7 +192,7 @@ class Task:
     @property
     def id(self) -> bytes:
         """The first 8 bytes of the hash, which each report carries."""
-        return bytes.fromhex(self.hash)[:ID_BYTES]
+        return bytes.fromhex(self.hash)[:TASK_ID_BYTES]
 
     @property
     def decoder(self) -> LocalRandomizer:
@@ -388,10 +386,10 @@ class Task:
         whole(self.max_bytes, "max_bytes")
         if self.max_values is not None:
             whole(self.max_values, "max_values")
-        if not 1 <= whole(self.cohorts, "cohorts") <= LARGEST_COHORTS or not 0 <= self.default < self.domain.size:
+        if not 1 <= whole(self.cohorts, "cohorts") <= MOST_COHORTS or not 0 <= self.default < self.domain.size:
             raise ParameterError(
                 f"cohorts={self.cohorts}, default={self.default}",
-                because=f"a task has at most {LARGEST_COHORTS:,} cohorts, and its default is a slot of its domain",
+                because=f"a task has at most {MOST_COHORTS:,} cohorts, and its default is a slot of its domain",
                 instead="cohorts=1, default=0",
             )
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, SourceError, public_class, short_traceback
 from discreet.local.collector.payloads import layout_of
+from discreet.local.report_format import MOST_BATCHES
 
 if TYPE_CHECKING:
     from discreet.local.task import Task
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 FORMAT = b"discreet.local.accumulator/1\n"
 _CHECKSUM = 32
 _DIGEST = 16
-_BATCHES = 2**32
 _HASH = re.compile("[0-9a-f]{64}", re.ASCII)
 _KEY = np.dtype([("shard", ">u4"), ("shards", ">u4"), ("sequence", ">u8"), ("digest", f"V{_DIGEST}")])
 _INTEGER = np.dtype(">i8")
@@ -323,7 +323,7 @@ def _parse(body: bytes) -> Accumulator:
 
 
 def _check_name(task: object, batch: object) -> None:
-    is_batch = isinstance(batch, int) and not isinstance(batch, bool) and 0 <= batch < _BATCHES
+    is_batch = isinstance(batch, int) and not isinstance(batch, bool) and 0 <= batch < MOST_BATCHES
     if not (is_batch and isinstance(task, str) and _HASH.fullmatch(task)):
         raise ParameterError(
             f"batch={batch!r} of the task {task!r:.100}",

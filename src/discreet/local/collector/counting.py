@@ -11,7 +11,8 @@ import numpy as np
 from discreet.errors import ParameterError, short_traceback
 from discreet.local.collector.accumulator import Accumulator, PartialKey
 from discreet.local.collector.payloads import Counts, PayloadLayout, layout_of
-from discreet.local.collector.reports import ID_BYTES, ReportTable, read_reports, shard_of
+from discreet.local.collector.reports import ReportTable, read_reports, shard_of
+from discreet.local.report_format import REPORT_ID_BYTES
 
 if TYPE_CHECKING:
     from discreet.local.task import Task
@@ -73,7 +74,7 @@ def without_duplicates(table: ReportTable) -> ReportTable:
     cohorts = table.cohorts.astype(">u2").view(np.uint8).reshape(-1, 2)
     rows = np.hstack([table.ids, cohorts, table.payloads])
     order = np.argsort(np.ascontiguousarray(rows).view(f"V{rows.shape[1]}").ravel(), kind="stable")
-    ids = np.ascontiguousarray(table.ids[order]).view(f"V{ID_BYTES}").ravel()
+    ids = np.ascontiguousarray(table.ids[order]).view(f"V{REPORT_ID_BYTES}").ravel()
     is_first = np.ones(len(ids), dtype=np.bool_)
     is_first[1:] = ids[1:] != ids[:-1]
     return table.take(order[is_first])

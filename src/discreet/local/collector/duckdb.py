@@ -17,7 +17,8 @@ import duckdb
 from discreet.errors import SourceError, short_traceback
 from discreet.local.collector.accumulator import Accumulator
 from discreet.local.collector.counting import partial_key
-from discreet.local.collector.groups import SHARD_DIGITS, GroupCounts, check_columns
+from discreet.local.collector.groups import GroupCounts, check_columns
+from discreet.local.report_format import SHARD_DIGITS
 
 if TYPE_CHECKING:
     from discreet.local.task import Task

@@ -17,8 +17,6 @@ from discreet.local.collector.payloads import Bytes, PayloadLayout, layout_of
 if TYPE_CHECKING:
     from discreet.local.task import Task
 
-SHARD_DIGITS = 15  # hexadecimal digits of SHA-256(report id) that decide about the shard
-
 
 class GroupCounts:
     """Count vectors that grow by groups or by rows of an engine.

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.local.oracles.randomizer import byte_width
+from discreet.local.oracles.subset import SubsetSelection
+
 if TYPE_CHECKING:
     from discreet.local.task import Task
 
@@ -39,14 +42,14 @@ class PayloadLayout:
 
     def symbols(self, payloads: Bytes) -> Counts:
         """The symbols of payloads, one row each."""
-        return _big_endian(payloads)
+        return big_endian(payloads)
 
     def are_valid(self, payloads: Bytes) -> NDArray[np.bool_]:
         """Which payloads a client could have sent: symbols in range, no bits after the last slot, sorted slots."""
         if self.form == "symbol":
-            return np.asarray(_big_endian(payloads) < self.width)
+            return np.asarray(big_endian(payloads) < self.width)
         if self.form == "slots":
-            slots = _big_endian(payloads.reshape(len(payloads), self.length // self.slot_bytes, self.slot_bytes))
+            slots = big_endian(payloads.reshape(len(payloads), self.length // self.slot_bytes, self.slot_bytes))
             return np.asarray((np.diff(slots, axis=1) > 0).all(axis=1) & (slots[:, -1] < self.width))
         padding = (1 << (8 * self.length - self.width)) - 1
         is_padded = (payloads[:, -1] & np.uint8(padding)) == 0
@@ -57,9 +60,9 @@ class PayloadLayout:
     def count(self, payloads: Bytes) -> Counts:
         """The count vector of payloads that are valid."""
         if self.form == "symbol":
-            return np.bincount(_big_endian(payloads), minlength=self.width).astype(np.int64)
+            return np.bincount(big_endian(payloads), minlength=self.width).astype(np.int64)
         if self.form == "slots":
-            slots = _big_endian(payloads.reshape(-1, self.slot_bytes))
+            slots = big_endian(payloads.reshape(-1, self.slot_bytes))
             return np.bincount(slots, minlength=self.width).astype(np.int64)
         total = np.zeros(8 * self.length, dtype=np.int64)
         rows = max(1, _BLOCK // len(total))
@@ -72,20 +75,16 @@ class PayloadLayout:
 def layout_of(task: "Task") -> PayloadLayout:
     """The layout of the payloads of a task."""
     oracle = task.oracle
-    length: int = oracle.payload_bytes
     if oracle.symbols is not None:
-        return PayloadLayout("symbol", length, oracle.symbols)
-    if oracle.kind == "unary":
-        return PayloadLayout("bitmap", length, oracle.size)
-    weight: int = oracle.to_json()["subset"]
-    slot_bytes = max(1, ((oracle.size - 1).bit_length() + 7) // 8)
-    if (oracle.size + 7) // 8 <= weight * slot_bytes:
-        return PayloadLayout("bitmap", length, oracle.size, weight)
-    return PayloadLayout("slots", length, oracle.size, weight, slot_bytes)
+        return PayloadLayout("symbol", oracle.payload_bytes, oracle.symbols)
+    if not isinstance(oracle, SubsetSelection):
+        return PayloadLayout("bitmap", oracle.payload_bytes, oracle.size)
+    form: Form = "bitmap" if oracle.is_bitmap else "slots"
+    return PayloadLayout(form, oracle.payload_bytes, oracle.size, oracle.subset, byte_width(oracle.size))
 
 
-def _big_endian(digits: Bytes) -> Counts:
-    """Integers of the last axis."""
+def big_endian(digits: Bytes) -> Counts:
+    """The unsigned integers whose bytes are on the last axis."""
     total = np.zeros(digits.shape[:-1], dtype=np.int64)
     for place in range(digits.shape[-1]):
         total = (total << 8) | digits[..., place]

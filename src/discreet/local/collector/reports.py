@@ -1,6 +1,6 @@
 """Reading reports, strictly: what is malformed is counted by its reason and never raises.
 
-Version 1: one byte 1, task id (8 bytes), cohort (2, big-endian), batch (4, big-endian), report id (16), payload.
+The form of a report is that of `report_format`.
 """
 
 import hashlib
@@ -12,15 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import public_class, short_traceback
-from discreet.local.collector.payloads import Bytes, Counts, layout_of
+from discreet.local.collector.payloads import Bytes, Counts, PayloadLayout, big_endian, layout_of
+from discreet.local.report_format import BATCH, COHORT, HEADER_BYTES, REPORT_ID, SHARD_DIGITS, TASK_ID, VERSION
 
 if TYPE_CHECKING:
     from discreet.local.task import Task
-
-VERSION = 1
-HEADER_BYTES = 31
-ID_BYTES = 16
-_TASK, _COHORT, _BATCH, _ID = slice(1, 9), slice(9, 11), slice(11, 15), slice(15, HEADER_BYTES)
 
 
 @public_class
@@ -87,31 +83,18 @@ def read_reports(task: "Task", reports: Iterable[object]) -> ReportTable:
         (1, {'length': 1, 'version': 1})
     """
     layout = layout_of(task)
-    length = HEADER_BYTES + layout.length
-    rows, places, number = [], [], 0
-    for report in reports:
-        if isinstance(report, bytes | bytearray | memoryview) and len(report) == length:
-            rows.append(bytes(report))
-            places.append(number)
-        number += 1
-    cells = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, length)
-    checks = {
-        "version": cells[:, 0] == VERSION,
-        "task": (cells[:, _TASK] == np.frombuffer(task.id, dtype=np.uint8)).all(axis=1),
-        "cohort": _integers(cells[:, _COHORT]) < task.cohorts,
-        "payload": layout.are_valid(cells[:, HEADER_BYTES:]),
-    }
-    refused, remaining = {"length": number - len(rows)}, np.ones(len(cells), dtype=np.bool_)
-    for reason, is_right in checks.items():
+    cells, positions, number = _cells_of_length(reports, HEADER_BYTES + layout.length)
+    refused, remaining = {"length": number - len(cells)}, np.ones(len(cells), dtype=np.bool_)
+    for reason, is_right in _checks(task, layout, cells).items():
         refused[reason] = int((remaining & ~is_right).sum())
         remaining &= is_right
     cells = cells[remaining]
     return ReportTable(
-        _integers(cells[:, _COHORT]),
-        _integers(cells[:, _BATCH]),
-        cells[:, _ID],
+        big_endian(cells[:, COHORT]),
+        big_endian(cells[:, BATCH]),
+        cells[:, REPORT_ID],
         cells[:, HEADER_BYTES:],
-        np.array(places, dtype=np.int64)[remaining],
+        positions[remaining],
         {reason: n for reason, n in refused.items() if n},
     )
 
@@ -133,11 +116,26 @@ def shard_of(report_id: bytes, shards: int) -> int:
         >>> shard_of(bytes(16), 4)
         1
     """
-    return int(hashlib.sha256(report_id).hexdigest()[:15], 16) % shards
+    return int(hashlib.sha256(report_id).hexdigest()[:SHARD_DIGITS], 16) % shards
 
 
-def _integers(cells: Bytes) -> Counts:
-    total = np.zeros(len(cells), dtype=np.int64)
-    for place in range(cells.shape[1]):
-        total = (total << 8) | cells[:, place]
-    return total
+def _cells_of_length(reports: Iterable[object], length: int) -> tuple[Bytes, Counts, int]:
+    """The reports of one length, a row each, their positions, and the number of all reports."""
+    rows, positions, number = [], [], 0
+    for report in reports:
+        if isinstance(report, bytes | bytearray | memoryview) and len(report) == length:
+            rows.append(bytes(report))
+            positions.append(number)
+        number += 1
+    cells = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, length)
+    return cells, np.array(positions, dtype=np.int64), number
+
+
+def _checks(task: "Task", layout: PayloadLayout, cells: Bytes) -> dict[str, NDArray[np.bool_]]:
+    """Which reports pass each check, in the order in which a malformed report gets its reason."""
+    return {
+        "version": cells[:, 0] == VERSION,
+        "task": (cells[:, TASK_ID] == np.frombuffer(task.id, dtype=np.uint8)).all(axis=1),
+        "cohort": big_endian(cells[:, COHORT]) < task.cohorts,
+        "payload": layout.are_valid(cells[:, HEADER_BYTES:]),
+    }

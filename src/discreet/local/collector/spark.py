@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from discreet.errors import UnsupportedError, short_traceback
 from discreet.local.collector.accumulator import Accumulator
 from discreet.local.collector.counting import partial_key
-from discreet.local.collector.groups import SHARD_DIGITS, GroupCounts, check_columns
+from discreet.local.collector.groups import GroupCounts, check_columns
 from discreet.local.collector.payloads import layout_of
+from discreet.local.report_format import SHARD_DIGITS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

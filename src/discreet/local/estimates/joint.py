@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError, UnsupportedError, public_class, short_traceback
 from discreet.exact.numbers import probability
 from discreet.local.collector.payloads import Counts, layout_of
-from discreet.local.collector.reports import ID_BYTES, ReportTable, read_reports
+from discreet.local.collector.reports import ReportTable, read_reports
 from discreet.local.domain import SlotDomain, read_number
 from discreet.local.estimates.frequencies import labels
 from discreet.local.estimates.intervals import Method, NoiseVariance, half_widths, method_for
 from discreet.local.oracles.oracle import FrequencyOracle
+from discreet.local.report_format import REPORT_ID_BYTES
 
 if TYPE_CHECKING:
     from discreet.local.task import Task
@@ -163,7 +164,7 @@ def count_pairs(first: "Task", second: "Task", pairs: Iterable[tuple[bytes, byte
         _of_batch(read_reports(task, [pair[i] for pair in rows]), batch) for i, task in enumerate((first, second))
     ]
     _, one, other = np.intersect1d(tables[0].positions, tables[1].positions, return_indices=True)
-    ids = np.ascontiguousarray(tables[0].ids[one]).view(f"V{ID_BYTES}").ravel()
+    ids = np.ascontiguousarray(tables[0].ids[one]).view(f"V{REPORT_ID_BYTES}").ravel()
     order = np.argsort(ids, kind="stable")
     is_new = np.ones(len(order), dtype=np.bool_)
     is_new[1:] = ids[order][1:] != ids[order][:-1]
