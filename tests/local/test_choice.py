@@ -101,3 +101,8 @@ def test_a_shuffled_task_has_no_cohorts():
 def test_a_length_without_room_for_a_payload_is_refused():
     with pytest.raises(ParameterError, match="max_bytes=31"):
         choose(Setting(2, Fraction(1), 1_000, 31))
+
+
+@over(("size", "epsilon"), itertools.product((2, 1_000, 2**24 - 1, 2**24), (Fraction(1, 1000), 1, 16, 17, 20)))
+def test_every_size_and_epsilon_that_the_documentation_allows_has_a_choice(size, epsilon):
+    assert choose(Setting(size, Fraction(epsilon), 1_000)).report_bytes <= 40

@@ -35,7 +35,7 @@ import numpy as np
 
 from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number
-from discreet.local.oracles.fields import check_fields, check_ratio, check_size, read_ratio, write_ratio
+from discreet.local.oracles.fields import LARGEST_SIZE, check_fields, check_ratio, check_size, read_ratio, write_ratio
 from discreet.local.oracles.krr import KaryResponse
 from discreet.local.oracles.oracle import FrequencyOracle
 from discreet.local.oracles.randomizer import Counts, Estimates, Outcome, check_slot, ratio_within
@@ -94,7 +94,7 @@ class LocalHashing(FrequencyOracle):
             ParameterError: If an argument is outside its range.
         """
         ratio = ratio_within(epsilon)
-        near = max(2, math.floor(ratio) + 1)
+        near = min(max(2, math.floor(ratio) + 1), LARGEST_SIZE - 1)
         return min((cls(size, number, ratio) for number in (near, near + 1)), key=lambda oracle: oracle.variance())
 
     def bind(self, task_id: bytes, cohorts: int) -> Self:

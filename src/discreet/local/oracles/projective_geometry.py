@@ -40,6 +40,7 @@ from discreet.local.oracles.oracle import TwoLevelOracle, merge_cohorts
 from discreet.local.oracles.randomizer import Counts, Estimates, byte_width, ratio_within
 
 LARGEST_TRANSFORM = 2**25
+MOST_COORDINATES = 25  # 2^24 slots, the most of a domain, need 25 over the modulus 2
 MOST_POINTS = 8
 FEWEST_SLOTS = 64
 
@@ -83,7 +84,8 @@ class ProjectiveGeometryResponse(TwoLevelOracle):
         check_size(self.size)
         check_ratio(self.ratio)
         check_size(self.modulus)
-        if not 2 <= check_size(self.dimension) <= 24 or not is_prime(self.modulus) or not self._is_fitting():
+        has_dimension = 2 <= check_size(self.dimension) <= MOST_COORDINATES
+        if not has_dimension or not is_prime(self.modulus) or not self._is_fitting():
             raise ParameterError(
                 f"modulus={self.modulus}, dimension={self.dimension}",
                 because=f"the modulus is a prime, and there are at least {self.size:,} points and at most 2^31",
@@ -237,7 +239,8 @@ def points_of(modulus: int, dimension: int) -> int:
 def spaces_of(size: int, ratio: Fraction) -> Iterator[tuple[int, int]]:
     """Primes up to 4 r + 64, each with the least number of coordinates that has a point for each slot."""
     most = MOST_POINTS * max(size, FEWEST_SLOTS)
-    for modulus in primes_to(min(math.floor(4 * ratio) + FEWEST_SLOTS, most)):
+    largest = min(math.floor(4 * ratio) + FEWEST_SLOTS, most, math.isqrt(LARGEST_TRANSFORM))
+    for modulus in primes_to(largest):
         dimension = 2
         while points_of(modulus, dimension) < size:
             dimension += 1
