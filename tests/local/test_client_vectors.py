@@ -124,6 +124,50 @@ def test_the_client_in_javascript_stores_its_state_before_a_report_leaves():
     assert json.loads(run.stdout) == [True] * 9
 
 
+TABS = """
+import { pathToFileURL } from "node:url";
+const { Client } = await import(pathToFileURL(process.argv[1]));
+const task = JSON.parse(process.argv[2]), pause = () => new Promise((done) => setTimeout(done, 5 * Math.random()));
+const assignment = { task, cohort: 0 };
+let disk = "{}", turn = Promise.resolve();
+const load = () => JSON.parse(disk), lock = (work) => (turn = turn.then(work, work));
+const save = (state) => lock(async () => { // as docs/local.md has it; a pause stands for a slow disk
+  await pause();
+  const stored = load().records ?? [], known = new Set(stored.map((record) => record.visited));
+  const records = [...stored, ...state.records.filter((record) => !known.has(record.visited))];
+  await pause();
+  disk = JSON.stringify({ records });
+  return { records };
+});
+const open = () => Client.open(assignment, { state: load(), save });
+const payload = async (client, value) => Buffer.from((await client.report(value)).slice(31)).toString("hex");
+const tabs = await Promise.all([...Array(20).keys()].map(open));
+const shown = await Promise.all(tabs.map((tab) => payload(tab, 7)));
+const many = await Promise.all(tabs.map((tab, value) => payload(tab, value)));
+const again = await Promise.all(tabs.map((tab) => payload(tab, 7)));
+disk = "{}";
+await open();
+const refused = await tabs[0].report(99_999).then(() => "", (error) => error.message);
+console.log(JSON.stringify([new Set(shown).size, new Set([...shown, ...many]).size, new Set([...shown, ...again]).size,
+  refused.includes("lost its first record")]));
+"""
+
+
+@pytest.mark.pitfall("C5")
+@pytest.mark.guarantee("local.client")
+def test_tabs_that_share_a_state_report_one_outcome_of_a_value_and_visit_together_no_more_than_max_values():
+    """With two visits left to 20 tabs: what is stored decides, not the state that a tab has read."""
+    given = task("krr", 100_000, "1", "memoised", max_values=2)
+    run = subprocess.run(
+        [node_command(), "--input-type=module", "-e", TABS, JAVASCRIPT, json.dumps(given)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert json.loads(run.stdout) == [1, 3, 1, True]
+
+
 def test_the_wheel_has_the_client_in_javascript():
     files = WheelBuilder(str(JAVASCRIPT.parents[3])).recurse_included_files()
     assert "discreet/local/client.mjs" in {file.distribution_path for file in files}

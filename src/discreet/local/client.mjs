@@ -27,9 +27,8 @@ class RandomBits { // uniform integers from the bytes of an asynchronous functio
     this.buffer = this.buffer.slice(size);
     return bytes;
   }
-  async below(bound) {
+  async below(bound, value = bound) {
     const bits = bitLength(bound - 1n), size = (bits + 7) >> 3;
-    let value = bound;
     while (value >= bound) value = number(await this.take(size)) >> BigInt(8 * size - bits);
     return value;
   }
@@ -39,8 +38,7 @@ const krr = ({ size, ratio: [a, b] }) => async (bits, slot) => {
   const u = await bits.below(a + b * (size - 1n)), other = (u - a) / b;
   return u < a ? slot : other < slot ? other : other + 1n;
 };
-const coins = ({ one, zero }) => async (bits, before) => {
-  const after = [];
+const coins = ({ one, zero }) => async (bits, before, after = []) => {
   for (const [share, whole] of before.map((bit) => (bit ? one : zero))) after.push((await bits.below(whole)) < share);
   return after;
 };
@@ -152,14 +150,15 @@ const encode = (o, symbols, outcome) => { // a symbol in the fewest bytes, a bit
   return bitmap;
 };
 
-// secret: 16 bytes or more; state: an object that save(state) stores before a report leaves; entropy: for tests alone
+// secret: 16 bytes or more. state: what save returned last. save(state): one transaction that appends the records that are
+// not stored yet, keeps the stored ones first, and returns { records: all }; without it one tab alone may have the state.
 export class Client {
   static async open(assignment, { secret, state, save = async () => {}, hash, entropy = systemBytes } = {}) {
     const { task, cohort } = typeof assignment === "string" ? JSON.parse(assignment) : assignment;
     const digest = await sha256(text(canonical(task))), kind = task.oracle?.kind, most = task.max_values ?? 0;
     check(hash === undefined || hash === hex(digest), `its hash ${hex(digest)} is not the pinned one, ${hash}`);
     check(task.format === "discreet.local.task/1" && Object.hasOwn(oracles, kind), "its format or oracle is unknown");
-    const { fields, isValid = () => true } = oracles[kind], o = integers(task.oracle, fields, task.epsilon);
+    const { fields, symbols, draw, isValid = () => true } = oracles[kind], o = integers(task.oracle, fields, task.epsilon);
     const [size, slotOf] = slots(task), isFresh = task.repeat === "fresh", isTwoStage = task.repeat === "two_stage";
     check(size === Number(o.size ?? o.steps + 1n) && isWhole(size, 2, 2 ** 32) && isValid(o), "its integers disagree");
     check(isWhole(task.cohorts, 1, 65536) && isWhole(cohort, 0, task.cohorts - 1) && isWhole(task.default, 0, size - 1)
@@ -167,18 +166,18 @@ export class Client {
     check(isFresh || task.repeat === "memoised" || (isTwoStage && /^(krr|lh|unary)$/.test(kind)), "its repeat fails");
     check(isFresh || (state && (secret?.length ?? 16) >= 16), "a memoised client needs a state and 16 secret bytes");
     const own = bytesOf(cohort, 2), label = join(digest, own), seed = await sha256(join(digest.slice(0, 8), text("hash"), own));
-    const symbols = oracles[kind].symbols(o), draw = oracles[kind].draw(o, seed);
     const stage = isTwoStage && integers(task.second, kind === "unary" ? "one zero" : "ratio", task.epsilon_second);
-    const second = stage && (stage.one ? coins(stage) : krr({ ...stage, size: symbols }));
+    const second = stage && (stage.one ? coins(stage) : krr({ ...stage, size: symbols(o) }));
     const records = ((state ??= {}).records ??= []), given = isFresh ? new Uint8Array(1) : secret; // zeros: no key
     const pins = async (key) => ({ format: "discreet.local.state/1", task: hex(digest), cohort,
       secret_check: hex(await hmac(key, join(label, text("state")))) });
-    const key = given ?? (records.length ? unhex(records[0].secret ?? "00") : systemBytes(32).slice(0, 32));
-    if (!records.length) records.push({ ...(await pins(key)), secret: given ? null : hex(key) });
-    await save(state);
-    for (const [name, value] of Object.entries(await pins(key))) check(records[0][name] === value, `another ${name}`);
-    const header = join([1], digest.slice(0, 8), own), parts = { task, label, o, symbols, slotOf, most };
-    return Object.assign(new Client(), parts, { draw, second, isFresh, state, save, key, entropy, header, outcomes: {} });
+    const fresh = given ?? systemBytes(32).slice(0, 32);
+    if (!records.length) records.push({ ...(await pins(fresh)), secret: given ? null : hex(fresh) });
+    state = (await save(state)) ?? state; // what is stored decides: another tab may have been first
+    const pinned = state.records[0], key = given ?? unhex(pinned.secret ?? "00");
+    for (const [name, value] of Object.entries(await pins(key))) check(pinned[name] === value, `another ${name}`);
+    const header = join([1], digest.slice(0, 8), own), parts = { task, label, o, slotOf, most, pinned, isFresh, second, save };
+    return Object.assign(new Client(), parts, { state, draw: draw(o, seed), symbols: symbols(o), key, entropy, header, outcomes: {} });
   }
   async report(value, batch = 0) {
     check(isWhole(batch, 0, 2 ** 32 - 1), `batch ${batch} is not a number of 32 bits`);
@@ -191,7 +190,8 @@ export class Client {
     if (slot in this.outcomes) return this.outcomes[slot];
     const visits = () => [...new Set(this.state.records.map((r) => r.visited))].filter(Number.isInteger).slice(0, this.most);
     if (visits().length < this.most && !visits().includes(slot)) this.state.records.push({ visited: slot });
-    await this.save(this.state);
+    this.state = (await this.save(this.state)) ?? this.state;
+    check(this.state.records[0].secret_check === this.pinned.secret_check, "its state has lost its first record");
     const isVisited = !this.most || visits().includes(slot);
     const label = join(this.label, text(isVisited ? "value" : "default"), isVisited ? bytesOf(slot, 4) : []);
     const bits = new RandomBits(stream(this.key, label)), own = BigInt(isVisited ? slot : this.task.default);

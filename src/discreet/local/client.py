@@ -19,7 +19,8 @@ Exactness
 Not covered
     Whether the task asks what its text says. Several clients or tasks of one person: their losses add up. The time that
     a report takes. A state that is deleted, restored, copied or on a network file system: its client can visit more
-    than `max_values` values. A secret in two cohorts: each costs epsilon. Readers of either learn values.
+    than `max_values` values. So can tabs of a browser that share a state, unless client.mjs gets a `save` that is one
+    transaction (docs/local.md). A secret in two cohorts: each costs epsilon. Readers of either learn values.
 
 References
     Erlingsson, Pihur and Korolova, RAPPOR, CCS 2014. Oracles: their pages in docs/proofs/local/oracles.
