@@ -298,7 +298,7 @@ def _mean(facts: dict[str, Any], found: Any) -> tuple[dict[str, Any], str, "pa.T
     row = {name: getattr(found, name) for name in ("mean", "standard_error", "low", "high", "rounding")}
     text = (
         f"mean {found.mean:,.6g}, from {found.low:,.6g} to {found.high:,.6g} with probability {found.confidence:g}\n"
-        f"{found.reports:,} reports; rounding to the grid moves it by at most {found.rounding:.3g} more"
+        f"{found.reports:,} reports; both ends contain {found.rounding:.3g}, the most that rounding to the grid moves it"
     )
     document = facts | {"confidence": found.confidence, "method": found.method} | row
     return document, text, pa.table({name: [value] for name, value in row.items()})

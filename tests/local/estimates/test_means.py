@@ -22,14 +22,15 @@ def task_of(oracle, epsilon):
 TASKS = {"duchi": task_of(DUCHI, "1"), "hybrid": task_of(HYBRID, "2")}
 
 
-def misses(task, clients, number, *, shrink=1.0):
-    generator, true = np.random.default_rng(), -50 + 10 * (clients @ np.arange(11)) / clients.sum()
+def misses(task, clients, number, *, moved=0, narrowed=0):
+    """Intervals that do not hold for values that rounding moved up, where both ends are so much nearer."""
+    generator, true = np.random.default_rng(), -50 + 10 * (clients @ np.arange(11)) / clients.sum() - moved
     masses = {step: [float(mass) for mass in task.oracle.pmf(int(step)).values()] for step in np.flatnonzero(clients)}
     missed = 0
     for _ in range(number):
         counts = sum(generator.multinomial(clients[step], mass) for step, mass in masses.items())[None, :]
         found = estimate_mean(task, Accumulator.partial(task, counts, counts.sum(axis=1)))
-        missed += not shrink * (found.low - found.mean) <= true - found.mean <= shrink * (found.high - found.mean)
+        missed += not found.low + narrowed <= true <= found.high - narrowed
     return missed
 
 
@@ -58,10 +59,19 @@ def test_the_interval_of_a_mean_holds_where_nearly_all_reports_are_equal(kind, e
 
 
 @pytest.mark.statistical(false_alarm=1e-6)
-def test_an_interval_of_half_its_width_is_caught(samples):
+@pytest.mark.parametrize("moved", [5, -5])
+def test_the_interval_of_a_mean_holds_for_values_half_way_between_two_steps(moved, samples):
+    """All clients round in one direction; without half a step the interval of 30,000 reports nearly always misses."""
+    number, clients = samples(400), np.array([0] * 5 + [30_000] + [0] * 5)
+    assert misses(TASKS["duchi"], clients, number, moved=moved) <= binom.isf(1e-7, number, 0.05)
+    assert misses(TASKS["duchi"], clients, number, moved=moved, narrowed=5) > number // 2
+
+
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_an_interval_of_half_its_noise_is_caught(samples):
     number = samples(400)
     clients = np.array([0] * 5 + [3_000] + [0] * 5)
-    assert misses(TASKS["duchi"], clients, number, shrink=0.5) > binom.isf(1e-7, number, 0.05)
+    assert misses(TASKS["duchi"], clients, number, narrowed=5 + 2) > binom.isf(1e-7, number, 0.05)
 
 
 @pytest.mark.statistical(false_alarm=1e-6)

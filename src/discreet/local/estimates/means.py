@@ -1,8 +1,9 @@
 """The mean of a bounded number, from reports of Duchi's mechanism or the hybrid one.
 
 Each report has a score whose expectation is the client's value on the public grid, so the mean of the scores is
-unbiased. The interval is about the clients that reported. Rounding to the grid moves a mean by at most half a step,
-which is not in the interval; clamping to the range moves it by an unknown amount.
+unbiased for the mean of rounded values. The interval is about the clients that reported, and about their values before
+rounding: it is wider by half a step at each end, because all clients may round in one direction. It does not cover
+values outside of the range: clamping them moves a mean by an unknown amount.
 """
 
 import math
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from discreet.local.collector.accumulator import Accumulator
     from discreet.local.task import Task
 
+_ROUNDING = 0.5  # steps: clients report the nearest step
+
 
 @public_class
 @dataclass(frozen=True)
@@ -29,13 +32,13 @@ class MeanEstimate:
     """An estimated mean, in the units of the domain.
 
     Attributes:
-        mean: The estimate; it is unbiased, and may be outside of the range.
+        mean: The estimate; it is unbiased for the mean of rounded values, and may be outside of the range.
         standard_error: The largest standard deviation that the estimate may have.
         low: Lower end of the interval.
         high: Upper end of the interval.
-        confidence: Probability that the interval holds.
+        confidence: Probability that the interval holds, for the mean of the values before they were rounded.
         method: How the interval was computed: "normal", or "bernstein" where few reports may make noise skewed.
-        rounding: The most that rounding to the grid moves the mean; the interval does not contain it.
+        rounding: Half a step, the most that rounding to the grid moves the mean; both ends contain it.
         reports: Number of reports.
 
     Example:
@@ -60,7 +63,7 @@ def estimate_mean(task: "Task", accumulator: "Accumulator", confidence: float = 
     Args:
         task: A task whose oracle is Duchi's mechanism or the hybrid one.
         accumulator: The counts of its reports.
-        confidence: Probability that the interval holds.
+        confidence: Probability that the interval holds, whatever the values within the range are.
 
     Returns:
         The mean, with an interval.
@@ -95,12 +98,12 @@ def estimate_mean(task: "Task", accumulator: "Accumulator", confidence: float = 
     variance = float(oracle.worst_variance)
     noise = NoiseVariance(reports * float(oracle.least_variance), 0.0, reports, float(np.ptp(scores)))
     method = method_for(noise, 1, level)
-    half = _half_width(oracle, reports, level, method)
+    half = _half_width(oracle, reports, level, method) + _ROUNDING
     low, unit = float(task.domain.low or 0), _unit(task)
     ends = np.clip([steps - half, steps + half], 0, oracle.steps)
     low_end, high_end = (low + unit * ends).tolist()
     error = unit * math.sqrt(variance / reports)
-    return MeanEstimate(low + unit * steps, error, low_end, high_end, level, method, unit / 2, reports)
+    return MeanEstimate(low + unit * steps, error, low_end, high_end, level, method, unit * _ROUNDING, reports)
 
 
 def _unit(task: "Task") -> float:
