@@ -4,6 +4,7 @@ Rows become slots once, in a table of codes that exists while the counts run. No
 is bounded by the public number of cells.
 """
 
+import math
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,13 +16,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from discreet.engines import marginal_parents
 from discreet.engines.prepared import PreparedMarginals, PreparedQuery, compile_error, keys_table
 from discreet.engines.shelf import Shelf
 from discreet.engines.sources import inferred
 from discreet.engines.sql import marginals
 from discreet.engines.sql.dialect import Dialect
 from discreet.plan.physical import Keys, Pushdown, Scan, SumSteps
-from discreet.plan.slots import Counts, MarginalBatch, SlotTerm
+from discreet.plan.slots import Counts, Marginal, MarginalBatch, SlotTerm
 
 _NOTHING = "(SELECT 0 AS discreet_key, NULL AS k0)"
 
@@ -56,21 +58,25 @@ class MarginalTables(ABC):
 
     def marginals(self, prepared: PreparedMarginals) -> Counts:
         """The exact counts of every marginal, of the shape of its slots."""
-        batch = prepared.batch
-        counts = [np.zeros(cells, dtype=np.int64) for cells in batch.cells]
+        batch, parents = prepared.batch, marginal_parents.parents(prepared.batch)
+        found: dict[Marginal, Any] = {}
         with ExitStack() as needed:
             tables = dict.fromkeys(leaf.table for leaf in batch.pushdown.scan.leaves)
             connected = needed.enter_context(self._use_connection(*tables))
             codes = self._create_codes(prepared, connected, needed)
-            numbers = range(len(batch.marginals))
-            for first in numbers[:: self.marginals_at_once]:
-                some = numbers[first : first + self.marginals_at_once]
-                sql = marginals.counts_sql(batch, some, codes, self.dialect)
-                for cells in self._cells(connected, sql, marginals.SCHEMA):
-                    _add(counts, cells)
-        shapes = {marginal: batch.shape(marginal) for marginal in batch.marginals}
-        pairs = zip(batch.marginals, counts, strict=True)
-        return {marginal: count.reshape(shapes[marginal]) for marginal, count in pairs}
+            for first in range(0, len(parents), self.marginals_at_once):
+                some = list(parents)[first : first + self.marginals_at_once]
+                for parent, counts in self._count(connected, batch, some, codes).items():
+                    found |= {each: marginal_parents.project(counts, parent, each) for each in parents[parent]}
+        return {marginal: found[marginal] for marginal in batch.marginals}
+
+    def _count(self, connected: Any, batch: MarginalBatch, some: Sequence[Marginal], codes: str) -> Counts:
+        """The counts of some marginals, in one statement."""
+        counts = [np.zeros(math.prod(batch.shape(each)), dtype=np.int64) for each in some]
+        sql = marginals.counts_sql(batch, some, codes, self.dialect)
+        for cells in self._cells(connected, sql, marginals.SCHEMA):
+            _add(counts, cells)
+        return {each: count.reshape(batch.shape(each)) for each, count in zip(some, counts, strict=True)}
 
     def _create_codes(self, prepared: PreparedMarginals, connected: Any, needed: ExitStack) -> str:
         """The table of codes, which is dropped at the end; tables of values are kept, as keys are."""

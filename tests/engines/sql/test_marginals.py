@@ -48,7 +48,7 @@ def test_times_with_a_zone_are_refused_since_another_may_equal_them_in_an_engine
 def test_several_marginals_are_one_statement_with_a_number_for_each():
     columns = (SlotColumn("a", ColumnType.INTEGER, edges=(0, 1, 2)), SlotColumn("b", ColumnType.INTEGER, values=(1, 5)))
     batch = batch_of(*columns, of=(("a",), ("a", "b")))
-    sql = marginals.counts_sql(batch, [0, 1], "codes", duckdb.DIALECT)
+    sql = marginals.counts_sql(batch, batch.marginals, "codes", duckdb.DIALECT)
     assert sql.count("UNION ALL") == 1
     assert "SELECT 1 AS marginal, ((TRY_CAST(0 AS BIGINT) * 3 + discreet_code0) * 3 + discreet_code1) AS cell" in sql
 
@@ -73,5 +73,5 @@ def test_the_unit_tells_rows_apart_and_is_not_in_the_table_of_codes():
         "discreet_code1", "discreet_number", "discreet_turn",
     ]  # fmt: skip
     assert "AS discreet_unit0" not in named
-    counts = marginals.counts_sql(batch, [0, 1], "codes", sqlite.DIALECT)
+    counts = marginals.counts_sql(batch, batch.marginals, "codes", sqlite.DIALECT)
     assert counts.count("WHERE discreet_turn = 1") == 1

@@ -40,6 +40,9 @@ CLIENT = "client"
 BUCKET = "bucket"
 Aggregate = Literal["histogram", "sum", "vector"]
 
+Interval = tuple[int, int]
+"""Start of a batch and its duration, in seconds since 1970 and in seconds."""
+
 _LARGEST_LENGTH = 2**20
 _LARGEST_FILE = 2**26
 _LARGEST_REPORTS = 2**53
@@ -50,6 +53,9 @@ _LARGEST_REPORTS = 2**53
 class Collection:
     """What is public about one collection of DAP, and where its file is. The file is not opened here.
 
+    A collection is one batch: that of the next interval is another source, also at the same path. What a client loses in
+    several intervals adds up: open them as versions of one dataset, which share one budget.
+
     With `max_reports` the table has a column `client`, for `privacy_unit="client", max_rows=...`: the owner's statement
     that no client has more reports in the collection, because uploads need a token. Without it the unit is `dp.ROW`:
     one report, which protects reports, not people.
@@ -58,6 +64,7 @@ class Collection:
         path: The file, as `write` writes it.
         task: Name or id of the task, the same as in the file.
         kind: "histogram", "sum" or "vector".
+        interval: Start and duration of the batch in seconds, the start since 1970; the same as in the file.
         length: Length of the vector. Default 1.
         largest: Largest number that a report adds to one place. Default 1.
         max_reports: Number of reports of one client, if that is enforced before reports are aggregated. Default: none.
@@ -67,7 +74,7 @@ class Collection:
 
     Example:
         >>> import discreet as dp
-        >>> collection = dp.local.Collection("votes.json", task="votes", kind="histogram", length=4)
+        >>> collection = dp.local.Collection("votes.json", task="votes", kind="histogram", interval=(0, 3_600), length=4)
         >>> collection.columns
         ('bucket',)
     """
@@ -75,14 +82,15 @@ class Collection:
     path: str | Path
     task: str
     kind: Aggregate
+    interval: Interval
     length: int = 1
     largest: int = 1
     max_reports: int | None = None
 
     def __post_init__(self) -> None:
-        _ = whole(self.length, "length"), whole(self.largest, "largest")
-        if self.max_reports is not None:
-            whole(self.max_reports, "max_reports")
+        for name in ("length", "largest", *(["max_reports"] if self.max_reports is not None else [])):
+            object.__setattr__(self, name, whole(getattr(self, name), name))
+        object.__setattr__(self, "interval", _read_interval(self.interval))
         is_fitting = self.length == 1 if self.kind == "sum" else self.length <= _LARGEST_LENGTH
         if self.kind not in get_args(Aggregate) or not is_fitting or (self.kind == "histogram" and self.largest != 1):
             raise ParameterError(
@@ -101,22 +109,24 @@ class Collection:
         values = {"histogram": (BUCKET,), "sum": ("value",), "vector": tuple(f"v{i}" for i in range(self.length))}
         return (*values[self.kind], *((CLIENT,) if self.max_reports is not None else ()))
 
-    def write(self, vector: list[int], reports: int, interval: tuple[int, int]) -> None:
+    def write(self, vector: list[int], reports: int) -> None:
         """Write the file of a collection, as a collector got it from its aggregators; readable by the owner alone.
+
+        A batch is collected once. Another batch has another interval, and so another collection.
 
         Args:
             vector: The aggregate.
             reports: Number of reports in it.
-            interval: Start and duration of the batch in seconds since 1970.
 
         Example:
             >>> import discreet as dp, tempfile
             >>> path = tempfile.mkdtemp() + "/votes.json"
-            >>> votes = dp.local.Collection(path, task="votes", kind="histogram", length=2)
-            >>> votes.write([3, 4], reports=7, interval=(1_790_000_000, 3_600))
+            >>> hour = (1_790_000_000, 3_600)
+            >>> votes = dp.local.Collection(path, task="votes", kind="histogram", interval=hour, length=2)
+            >>> votes.write([3, 4], reports=7)
         """
         fields = {"format": FORMAT, "task": self.task, "kind": self.kind, "largest": self.largest}
-        fields |= {"vector": [int(each) for each in vector], "reports": int(reports), "interval": list(interval)}
+        fields |= {"vector": [int(each) for each in vector], "reports": int(reports), "interval": list(self.interval)}
         # A new file takes the place of an old one at once: no reader sees half of it, or keeps the old one's rights.
         path = Path(self.path)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -143,9 +153,12 @@ class Collection:
             fields = json.loads(file.read())
         vector, reports = fields["vector"], fields["reports"]
         stated = (fields["format"], fields["task"], fields["kind"], fields["largest"], len(vector))
-        numbers = [*vector, reports]
-        if stated != (FORMAT, self.task, self.kind, self.largest, self.length) or not all(
-            type(each) is int and each >= 0 for each in numbers
+        declared = (FORMAT, self.task, self.kind, self.largest, self.length)
+        numbers = [*vector, reports, *fields["interval"]]
+        if (
+            stated != declared
+            or fields["interval"] != list(self.interval)
+            or not all(type(each) is int and each >= 0 for each in numbers)
         ):
             raise ValueError("another collection than was declared")
         is_one_hot = self.kind != "histogram" or sum(vector) == reports
@@ -269,8 +282,20 @@ def source(data: object, table: str | None, stated: Statements = UNSTATED) -> So
         raise TypeError(type(data).__name__)
     if table is not None:
         raise unwanted_table(table, "a collection")
-    place = str(Path(data.path).absolute())
-    return Source(KIND, f"{place}#{data.task}", data.columns, (place,), table=data.task, frame=data, address=place)
+    place, (start, duration) = str(Path(data.path).absolute()), data.interval
+    # The interval is part of the identity: a stored answer of one batch is none of the next one at the same path.
+    return Source(KIND, f"{place}#{data.task}@{start}+{duration}", data.columns, (place,), table=data.task, frame=data, address=place)
+
+
+def _read_interval(interval: object) -> Interval:
+    match interval:
+        case (start, duration):
+            return whole(start, "interval[0]", least=0), whole(duration, "interval[1]")
+    raise ParameterError(
+        "an interval that is not a start and a duration",
+        because="it says which batch was collected, in seconds since 1970 and in seconds",
+        instead="interval=(1_790_000_000, 3_600)",
+    )
 
 
 def draft(source: Source) -> dict[str, ColumnType]:

@@ -1,4 +1,4 @@
-"""Counts of marginals in SQL: each row becomes the slots of its columns once, then each marginal is one GROUP BY.
+"""Counts of marginals in SQL: each row becomes the slots of its columns once, then marginals are one GROUP BY each.
 
 Cells are missing by the same total reads on every engine. A missing cell, or one that is not declared, is in the last
 slot; a number or date below the first edge is in the first bin, and one from the last edge on in the last bin.
@@ -22,7 +22,15 @@ from discreet.engines.sql.dialect import Dialect
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.plan.logical import Scalar
 from discreet.plan.physical import Apply, Constant
-from discreet.plan.slots import MOST_CELLS, MOST_CELLS_OF_A_BATCH, MarginalBatch, SlotTerm, UnitColumns, UnitRule
+from discreet.plan.slots import (
+    MOST_CELLS,
+    MOST_CELLS_OF_A_BATCH,
+    Marginal,
+    MarginalBatch,
+    SlotTerm,
+    UnitColumns,
+    UnitRule,
+)
 
 CODE = "discreet_code"
 VALUE = "discreet_cell"
@@ -154,13 +162,12 @@ def _unit_codes_sql(batch: MarginalBatch, units: UnitColumns, coded: str, dialec
     return f"SELECT {', '.join(columns)} FROM ({coded}) AS coded"
 
 
-def counts_sql(batch: MarginalBatch, numbers: Sequence[int], codes: str, dialect: Dialect) -> str:
-    """The non-empty cells of some marginals with their rows; a cell is a number in the order of an array."""
-    return " UNION ALL ".join(_count(batch, number, codes, dialect) for number in numbers)
+def counts_sql(batch: MarginalBatch, some: Sequence[Marginal], codes: str, dialect: Dialect) -> str:
+    """The non-empty cells of marginals with their rows; a cell is a number in the order of an array."""
+    return " UNION ALL ".join(_count(batch, place, each, codes, dialect) for place, each in enumerate(some))
 
 
-def _count(batch: MarginalBatch, number: int, codes: str, dialect: Dialect) -> str:
-    marginal = batch.marginals[number]
+def _count(batch: MarginalBatch, number: int, marginal: Marginal, codes: str, dialect: Dialect) -> str:
     places = {each.column.name: place for place, each in enumerate(batch.columns)}
     columns = [f"{CODE}{places[name]}" if name in places else NUMBER for name in marginal]
     cell = dialect.bigint.format("0")
