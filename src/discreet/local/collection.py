@@ -14,12 +14,15 @@ __all__ = ["Collection", "collection_of"]
 
 
 @short_traceback
-def collection_of(task: Task, path: str | Path, *, max_reports: int | None = None) -> Collection:
+def collection_of(
+    task: Task, path: str | Path, *, interval: tuple[int, int], max_reports: int | None = None
+) -> Collection:
     """The collection of a task: a histogram over its slots, or a sum of its steps where they are numbers.
 
     Args:
         task: A task with `trust="dap"`.
         path: The file of the collection.
+        interval: Start and duration of the batch in seconds, the start since 1970. Each batch is a source of its own.
         max_reports: Number of reports of one client, if that is enforced before reports are aggregated. Default: none.
 
     Returns:
@@ -32,7 +35,7 @@ def collection_of(task: Task, path: str | Path, *, max_reports: int | None = Non
         >>> import discreet as dp
         >>> oracle = dp.local.oracles.KaryResponse.two_coin()
         >>> task = dp.local.Task(dp.local.SlotDomain(size=2), "1.0987", oracle, trust="dap")
-        >>> dp.local.collection_of(task, "smokers.json").kind
+        >>> dp.local.collection_of(task, "smokers.json", interval=(1_790_000_000, 3_600)).kind
         'histogram'
     """
     if task.trust != "dap":
@@ -42,5 +45,6 @@ def collection_of(task: Task, path: str | Path, *, max_reports: int | None = Non
             instead='a task with trust="dap"',
         )
     if task.domain.is_numeric:
-        return Collection(path, task=task.hash, kind="sum", largest=task.domain.size - 1, max_reports=max_reports)
-    return Collection(path, task=task.hash, kind="histogram", length=task.domain.size, max_reports=max_reports)
+        largest = task.domain.size - 1
+        return Collection(path, task.hash, "sum", interval, largest=largest, max_reports=max_reports)
+    return Collection(path, task.hash, "histogram", interval, length=task.domain.size, max_reports=max_reports)

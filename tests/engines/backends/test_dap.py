@@ -6,6 +6,7 @@ import os
 import threading
 from fractions import Fraction
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -18,8 +19,11 @@ from discreet.session.arguments import request_of
 BUDGET = dp.Budget(epsilon=10)
 
 
-def _collection(path, kind="histogram", **facts):
-    return dap.Collection(path / "votes.json", task="votes", kind=kind, **facts)
+HOUR = (1_790_000_000, 3_600)
+
+
+def _collection(path, kind="histogram", interval=HOUR, **facts):
+    return dap.Collection(path / "votes.json", task="votes", kind=kind, interval=interval, **facts)
 
 
 def _open(collection, *, exact=False, ledger=None, unit=None, **facts):
@@ -38,7 +42,7 @@ def _write(collection, reports):
         vector = [sum(reports)]
     else:
         vector = [sum(column) for column in zip(*reports, strict=True)] if reports else [0] * collection.length
-    collection.write(vector, len(reports), (1_790_000_000, 3_600))
+    collection.write(vector, len(reports))
 
 
 def _rows(collection, reports, clients=None):
@@ -135,8 +139,42 @@ def test_nothing_of_the_file_is_touched_before_a_charge(tmp_path):
         assert float(session.remaining()) == 10
 
 
+@pytest.mark.pitfall("A25")
+def test_a_new_batch_at_the_same_path_is_another_source_and_is_never_answered_by_stored_numbers(tmp_path):
+    query, ledger = VOTES.group_by("bucket").agg(n=dp.count()), str(tmp_path / "ledger.sqlite")
+    first, second = (_collection(tmp_path, length=2, interval=(start, 3_600)) for start in (0, 3_600))
+    keys = {"keys": {"bucket": [0, 1]}}
+    _write(first, [0] * 1_000)
+    with _open(first, ledger=ledger, **keys) as session:
+        stored = session.release(query, epsilon=1).to_arrow()["n"].to_pylist()
+    _write(second, [1] * 9_000)
+    with pytest.raises(SourceError, match="version=2"):
+        _open(second, ledger=ledger, **keys)
+    with _open(second, ledger=ledger, version=2, **keys) as session:
+        fresh = session.release(query, epsilon=1).to_arrow()["n"].to_pylist()
+        assert float(session.remaining()) == 8  # both versions share one budget
+    assert (stored[0] > 500, fresh[0] < 500, fresh[1] > 8_000) == (True, True, True)
+    with _open(first, ledger=ledger, **keys) as session, pytest.raises(Failure, match="its charge stands"):
+        session.release(VOTES.agg(n=dp.count()), epsilon=1)
+
+
+def test_an_interval_and_numbers_are_kept_as_plain_integers(tmp_path):
+    sizes = {"length": np.int64(4), "max_reports": np.int64(2), "interval": [np.int64(5), np.int64(60)]}
+    collection = _collection(tmp_path, **sizes)
+    kept = (collection.length, collection.max_reports, *collection.interval)
+    assert kept == (4, 2, 5, 60)
+    assert {type(each) for each in kept} == {int}
+    assert dap.source(collection, None).identity.endswith("/votes.json#votes@5+60")
+
+
+@pytest.mark.parametrize("interval", [(0, 0), (-1, 60), (0, 60, 1), 60, None, (0, True), (0.5, 60), "ab"])
+def test_an_interval_is_a_start_and_a_duration_in_seconds(tmp_path, interval):
+    with pytest.raises(ParameterError, match="interval"):
+        _collection(tmp_path, interval=interval)
+
+
 @pytest.mark.parametrize(
-    "damage", ["missing", "pipe", "text", "task", "sum", "negative", "boolean", "length", "reports"]
+    "damage", ["missing", "pipe", "text", "task", "sum", "negative", "boolean", "length", "reports", "interval"]
 )
 def test_a_failure_after_the_charge_says_one_sentence_and_stands_charged(tmp_path, damage):
     collection = _collection(tmp_path, length=4)
@@ -148,6 +186,7 @@ def test_a_failure_after_the_charge_says_one_sentence_and_stands_charged(tmp_pat
         "negative": {"vector": [1, 4, 0, -1]},
         "boolean": {"vector": [1, 2, False, True]},
         "length": {"vector": [1, 3]},
+        "interval": {"interval": [HOUR[0] + HOUR[1], HOUR[1]]},
         "reports": {"reports": 2**60, "vector": [2**60, 0, 0, 0]},
     }
     collection.path.unlink()

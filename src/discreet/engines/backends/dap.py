@@ -53,8 +53,8 @@ _LARGEST_REPORTS = 2**53
 class Collection:
     """What is public about one collection of DAP, and where its file is. The file is not opened here.
 
-    A collection is one batch: that of the next interval is another source, also at the same path. What a client loses in
-    several intervals adds up: open them as versions of one dataset, which share one budget.
+    A collection is one batch: that of the next interval is another source, also at the same path. What a client loses
+    in several intervals adds up: open them as versions of one dataset, which share one budget.
 
     With `max_reports` the table has a column `client`, for `privacy_unit="client", max_rows=...`: the owner's statement
     that no client has more reports in the collection, because uploads need a token. Without it the unit is `dp.ROW`:
@@ -74,7 +74,7 @@ class Collection:
 
     Example:
         >>> import discreet as dp
-        >>> collection = dp.local.Collection("votes.json", task="votes", kind="histogram", interval=(0, 3_600), length=4)
+        >>> collection = dp.local.Collection("votes.json", "votes", "histogram", interval=(0, 3_600), length=4)
         >>> collection.columns
         ('bucket',)
     """
@@ -284,7 +284,15 @@ def source(data: object, table: str | None, stated: Statements = UNSTATED) -> So
         raise unwanted_table(table, "a collection")
     place, (start, duration) = str(Path(data.path).absolute()), data.interval
     # The interval is part of the identity: a stored answer of one batch is none of the next one at the same path.
-    return Source(KIND, f"{place}#{data.task}@{start}+{duration}", data.columns, (place,), table=data.task, frame=data, address=place)
+    return Source(
+        KIND,
+        f"{place}#{data.task}@{start}+{duration}",
+        data.columns,
+        (place,),
+        table=data.task,
+        frame=data,
+        address=place,
+    )
 
 
 def _read_interval(interval: object) -> Interval:
