@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.errors import ParameterError
 from discreet.local.oracles import (
     DuchiResponse,
     HadamardResponse,
@@ -128,3 +129,9 @@ def test_a_wrong_law_is_caught(samples):
 def test_an_unknown_oracle_is_refused():
     with pytest.raises(TypeError):
         simulate(object(), np.ones(3), np.random.default_rng())
+
+
+@over("wrong", (np.full(5, 10.9), np.ones(4, dtype=np.int64), [1, 2, 3, 4, -5], np.full((1, 5), 3), [[1], [2, 3]]))
+def test_clients_are_whole_numbers_one_for_each_slot(wrong):
+    with pytest.raises(ParameterError, match="5 whole numbers of at least 0"):
+        simulate(KaryResponse(5, Fraction(3)), wrong, np.random.default_rng())

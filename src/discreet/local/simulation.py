@@ -6,7 +6,7 @@ clients draw by `client.py`, from the randomness of the operating system.
 
 import numpy as np
 
-from discreet.errors import short_traceback
+from discreet.errors import ParameterError, short_traceback
 from discreet.local.oracles.local_hashing import PRIME, LocalHashing
 from discreet.local.oracles.mean import MeanOracle
 from discreet.local.oracles.oracle import TwoLevelOracle
@@ -30,6 +30,7 @@ def simulate(oracle: LocalRandomizer, histogram: Counts, generator: np.random.Ge
         Reports by symbol or by bit; for local hashing by cohort and bucket, with clients in random cohorts.
 
     Raises:
+        ParameterError: If the histogram is not a whole number of clients for each slot.
         TypeError: If there is no simulation of such an oracle.
 
     Example:
@@ -39,7 +40,9 @@ def simulate(oracle: LocalRandomizer, histogram: Counts, generator: np.random.Ge
         >>> int(dp.local.simulate(oracle, np.array([50, 50, 0, 0]), np.random.default_rng()).sum())
         100
     """
-    clients = np.asarray(histogram, dtype=np.int64)
+    if not isinstance(oracle, LocalRandomizer):
+        raise TypeError(f"no simulation of {type(oracle).__name__}")
+    clients = whole_counts(histogram, "clients", width=oracle.size)
     match oracle:
         case TwoLevelOracle():
             return _two_levels(oracle, clients, generator)
@@ -52,6 +55,36 @@ def simulate(oracle: LocalRandomizer, histogram: Counts, generator: np.random.Ge
         case MeanOracle():
             return _steps(oracle, clients, generator)
     raise TypeError(f"no simulation of {type(oracle).__name__}")
+
+
+def whole_counts(values: object, name: str, *, width: int, has_rows: bool = False) -> Counts:
+    """Counts that somebody typed: whole numbers of at least 0, one for each slot or symbol.
+
+    Args:
+        values: The counts.
+        name: Their name in an error.
+        width: Length of a row.
+        has_rows: Whether there may be several rows, one for each cohort.
+
+    Returns:
+        The counts.
+
+    Raises:
+        ParameterError: If they have another shape, or a number is negative or not whole. Floats are refused even where
+            they look whole: rounded down, all of them would lose reports in one direction.
+    """
+    try:
+        counts = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        counts = np.zeros(0)
+    is_shaped = counts.shape[-1:] == (width,) and (counts.ndim == 1 or (has_rows and counts.ndim == 2))
+    if not is_shaped or counts.dtype.kind not in "iu" or counts.astype(np.int64).min(initial=0) < 0:
+        raise ParameterError(
+            f"{name} of shape {counts.shape} and type {counts.dtype}",
+            because=f"{name} are {width:,} whole numbers of at least 0{', in one row or a row a cohort' * has_rows}",
+            instead=f"{name}=np.full({width}, 100), or an array of integers of this length",
+        )
+    return counts.astype(np.int64)
 
 
 def _two_levels(oracle: TwoLevelOracle, clients: Counts, generator: np.random.Generator) -> Counts:

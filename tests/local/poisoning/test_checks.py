@@ -101,5 +101,39 @@ def test_weights_of_unary_reports_have_their_law():
     honest = np.round(100_000 * exact).astype(np.int64)
     assert not poisoning.check_weights(oracle, honest).is_suspicious
     assert poisoning.check_weights(oracle, honest + np.array([0, 0, 0, 0, 2_000])).is_suspicious
-    with pytest.raises(ParameterError, match="ones"):
-        poisoning.check_weights(oracle, np.ones(4))
+    for wrong in (np.ones(4, dtype=np.int64), np.ones(5), np.array([0, 0, 0, 0, -1])):
+        with pytest.raises(ParameterError, match="5 whole numbers"):
+            poisoning.check_weights(oracle, wrong)
+
+
+KRR, UNARY = KINDS["krr"](4, 1), KINDS["unary"](4, 1)
+SET = ORACLES.SubsetSelection(4, 2, KRR.ratio)
+
+
+@pytest.mark.parametrize(
+    ("oracle", "counts", "reports"),
+    [
+        (KRR, np.array([2.5, 2.5, 2.5, 2.5]), 10),
+        (KRR, np.array([10, 10, 10]), 30),
+        (KRR, np.array([20, 20, -20, 10]), 30),
+        (KRR, [[10, 10, 5, 5], [1]], 30),
+        (KRR, np.array([10, 10, 5, 5]), 29),
+        (KRR, np.array([True, False, False, False]), 1),
+        (UNARY, np.array([10, 31, 5, 5]), 30),
+        (UNARY, np.zeros((1, 1, 4), dtype=np.int64), 30),
+        (SET, np.array([10, 10, 5, 5]), 30),
+    ],
+)
+def test_counts_that_no_collection_has_are_refused(oracle, counts, reports):
+    with pytest.raises(ParameterError):
+        poisoning.check(oracle, counts, reports)
+
+
+def test_counts_that_are_wrong_for_an_oracle_have_no_honeypots():
+    with pytest.raises(ParameterError):
+        poisoning.honeypots(KINDS["hadamard"](5, 1), np.ones(16))
+
+
+def test_rows_of_cohorts_and_lists_are_counts_too():
+    assert poisoning.check(KRR, [[10, 10, 5, 5], [10, 10, 5, 5]], 60)
+    assert poisoning.check(SET, [15, 15, 15, 15], 30)

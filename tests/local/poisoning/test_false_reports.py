@@ -69,3 +69,15 @@ def test_hidden_false_reports_of_short_oracles_pass_and_move_the_estimate_all_th
 def test_simulations_of_nothing_are_refused(target, attack):
     with pytest.raises(ParameterError):
         poisoning.simulate(KINDS["krr"](100, 1), np.ones(100, dtype=np.int64), 1, target, attack=attack)
+
+
+@pytest.mark.parametrize("clients", [np.full(100, 10.9), np.ones(99, dtype=np.int64), np.full(100, -1), [[1] * 100]])
+def test_clients_of_a_simulation_are_whole_numbers_one_for_each_slot(clients):
+    """Half a client was lost from each slot, and the honest collection was called suspicious."""
+    with pytest.raises(ParameterError, match="100 whole numbers"):
+        poisoning.simulate(KINDS["pgr"](100, 1), clients, fakes=0, target=7)
+
+
+def test_a_simulation_without_clients_is_refused():
+    with pytest.raises(ParameterError, match="number of clients"):
+        poisoning.simulate(KINDS["krr"](100, 1), np.zeros(100, dtype=np.int64), 1_000, 7)

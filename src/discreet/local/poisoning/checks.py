@@ -14,6 +14,7 @@ from discreet.local.oracles.projective_geometry import ProjectiveGeometryRespons
 from discreet.local.oracles.randomizer import Counts, Estimates
 from discreet.local.oracles.subset import SubsetSelection
 from discreet.local.oracles.unary import UnaryEncoding
+from discreet.local.simulation import whole_counts
 from discreet.local.task import Task
 
 FALSE_ALARM = 1e-6
@@ -72,7 +73,8 @@ def check(
         One result for each test that the oracle allows; none for means.
 
     Raises:
-        ParameterError: If the number of reports or the probability is outside its range.
+        ParameterError: If the counts cannot be those of so many reports of this oracle, or the probability is outside
+            its range.
 
     Example:
         >>> import discreet as dp, numpy as np
@@ -83,7 +85,7 @@ def check(
     """
     oracle = oracle.decoder if isinstance(oracle, Task) else oracle
     rate, number = float(probability(false_alarm, "false_alarm", example="1e-6")), whole(reports, "reports")
-    column = np.asarray(counts)
+    column = _counts_of(oracle, counts, number)
     tests = [each for each in _TESTS if each.applies(oracle, column)]
     return tuple(each.run(oracle, column, number, rate / len(tests)) for each in tests)
 
@@ -101,7 +103,7 @@ def check_weights(oracle: UnaryEncoding, weights: Counts, *, false_alarm: Number
         The result.
 
     Raises:
-        ParameterError: If there is not a number for each weight.
+        ParameterError: If there is not a whole number for each weight, from 0 to all ones.
 
     Example:
         >>> import discreet as dp, numpy as np
@@ -109,13 +111,7 @@ def check_weights(oracle: UnaryEncoding, weights: Counts, *, false_alarm: Number
         >>> dp.local.poisoning.check_weights(oracle, np.array([0, 0, 0, 0, 900])).is_suspicious
         True
     """
-    found = np.asarray(weights, dtype=np.float64)
-    if found.shape != (oracle.size + 1,):
-        raise ParameterError(
-            f"weights of shape {found.shape}",
-            because=f"a report has 0 to {oracle.size} ones",
-            instead="np.bincount(ones, minlength=oracle.size + 1)",
-        )
+    found = whole_counts(weights, "weights", width=oracle.size + 1).astype(np.float64)
     rate = float(probability(false_alarm, "false_alarm", example="1e-6"))
     expected = found.sum() * weight_law(oracle)
     return _chi_square("weights of reports", *_merge_small(found, expected), rate)
@@ -144,18 +140,37 @@ def honeypots(oracle: ProjectiveGeometryResponse | HadamardResponse, counts: Cou
     Returns:
         A number for each unused codeword. Each is binomial with the oracle's false rate, for any honest values.
 
+    Raises:
+        ParameterError: If there is not a whole number for each symbol.
+
     Example:
         >>> import discreet as dp, numpy as np
         >>> oracle = dp.local.oracles.HadamardResponse.calibrate(5, epsilon=1)
         >>> len(dp.local.poisoning.honeypots(oracle, np.ones(16, dtype=np.int64)))
         3
     """
+    counts = whole_counts(counts, "counts", width=oracle.symbols, has_rows=True)
     if isinstance(oracle, ProjectiveGeometryResponse):
         return oracle.hyperplanes(counts)[oracle.size :]
     pairs = merge_cohorts(counts).reshape(oracle.order, 2).astype(np.float64)
     columns = walsh_hadamard(pairs[:, 0] - pairs[:, 1])
     unused: Estimates = (pairs.sum() + np.append(columns[0], columns[oracle.size + 1 :])) / 2
     return unused
+
+
+def _counts_of(oracle: LocalRandomizer, values: object, reports: int) -> Counts:
+    """Counts that so many reports of an oracle can have: a report has one symbol, a set of one size, or any bits."""
+    counts = whole_counts(values, "counts", width=oracle.symbols or oracle.size, has_rows=True)
+    per_report = oracle.subset if isinstance(oracle, SubsetSelection) else 1
+    is_summed = isinstance(oracle, UnaryEncoding) or counts.sum() == reports * per_report
+    largest = merge_cohorts(counts).max()
+    if not is_summed or largest > reports:
+        raise ParameterError(
+            f"counts of {reports:,} reports that add up to {counts.sum():,}, the largest {largest:,}",
+            because="each report adds at most one to a count, and the counts of symbols or sets have a fixed sum",
+            instead="check(task, accumulator.counts, accumulator.reports)",
+        )
+    return counts
 
 
 class _Honeypots:

@@ -18,6 +18,7 @@ from discreet.local.oracles.subset import SubsetSelection
 from discreet.local.oracles.unary import UnaryEncoding
 from discreet.local.poisoning.checks import CollectionCheck, check
 from discreet.local.simulation import simulate as simulate_reports
+from discreet.local.simulation import whole_counts
 from discreet.local.task import Task
 
 Attack = Literal["hidden", "naive"]
@@ -124,7 +125,7 @@ def simulate(
         What they did.
 
     Raises:
-        ParameterError: If an argument is outside its range.
+        ParameterError: If an argument is outside its range, or clients are not a whole number for each slot.
 
     Example:
         >>> import discreet as dp, numpy as np
@@ -134,15 +135,17 @@ def simulate(
         596
     """
     oracle = task.decoder if isinstance(task, Task) else task
-    if not isinstance(oracle, FrequencyOracle) or not 0 <= target < oracle.size or attack not in ("hidden", "naive"):
+    place = whole(target, "target", least=0)
+    if not isinstance(oracle, FrequencyOracle) or place >= oracle.size or attack not in ("hidden", "naive"):
         raise ParameterError(
             f"target={target}, attack={attack!r}",
             because='the target is a slot of a frequency oracle, and the attack is "hidden" or "naive"',
             instead='simulate(task, clients, 1000, target=0, attack="hidden")',
         )
     source = np.random.default_rng() if generator is None else generator
-    number, honest = whole(fakes, "fakes", least=0), int(np.sum(clients))
-    counts = simulate_reports(oracle, np.asarray(clients), source)
+    honest_clients = whole_counts(clients, "clients", width=oracle.size)
+    number, honest = whole(fakes, "fakes", least=0), whole(int(honest_clients.sum()), "the number of clients")
+    counts = simulate_reports(oracle, honest_clients, source)
     poisoned = counts + _false_reports(oracle, number, target, attack, source)
     before, after = oracle.estimate(counts, honest), oracle.estimate(poisoned, honest + number)
     return Poisoning(
