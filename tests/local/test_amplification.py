@@ -75,6 +75,35 @@ def test_several_reports_of_a_client_in_one_batch_are_not_covered():
         _event(reports_per_client=2)
 
 
+@pytest.mark.pitfall("B8")
+@pytest.mark.guarantee("local.amplification")
+@pytest.mark.parametrize(
+    ("cohorts", "reports", "honest", "instead"),
+    [
+        (1, 100, 101, "honest_reports=100"),
+        (1, 100, 10**9, "honest_reports=100"),
+        (7, 100, 15, "honest_reports=14"),
+        (65_536, 10_000, 10_000, "a task with cohorts=1"),
+        (65_536, 10_000, 1, "a task with cohorts=1"),
+    ],
+)
+def test_no_more_honest_reports_are_claimed_than_the_task_expects_in_all_cohorts(cohorts, reports, honest, instead):
+    task = _task(cohorts=cohorts, reports=reports)
+    with pytest.raises(AccountingError, match="reports in all") as refused:
+        _event(task, honest_reports=honest)
+    assert instead in refused.value.instead
+    least = reports // cohorts
+    if least:
+        assert _event(task, honest_reports=least).epsilon <= ORACLE.epsilon
+    else:
+        assert _event(_task(reports=reports), honest_reports=honest).epsilon <= ORACLE.epsilon
+
+
+def test_more_reports_than_expected_are_refused_before_anything_else():
+    with pytest.raises(AccountingError, match="reports in all"):
+        _event(_task(trust="local", reports=9), honest_reports=10, reports_per_client=2)
+
+
 @pytest.mark.parametrize("facts", [{"honest_reports": 0}, {"delta": 0}, {"honest_reports": 2.5}])
 def test_numbers_outside_their_range_are_refused(facts):
     with pytest.raises(ParameterError):

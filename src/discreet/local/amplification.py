@@ -1,8 +1,8 @@
 """Amplification by shuffling for a task: what one report reveals among the others of its batch.
 
 Definition
-    A task with `trust="shuffle"` sends its reports through a shuffler, which collects a batch, takes off all that tells
-    senders apart, and hands the reports on in uniformly random order. A report carries its task, cohort and batch in
+    A task with `trust="shuffle"` sends its reports through a shuffler, which collects a batch, removes identifying
+    metadata and forwards the reports in uniformly random order. A report carries its task, cohort and batch in
     clear, and an id that is random.
 Guarantee
     Let every client send one report to a batch, with fresh randomness, and let at least n reports of honest clients be
@@ -14,7 +14,8 @@ Exactness
 Not covered
     A shuffler that works with the reader: then each report has its local guarantee, which always holds. Memoised and
     two-stage tasks keep their local guarantee alone: reports of one client are linked by what is memoised. Several
-    batches of one client: compose the events. A batch whose size depends on one client's value.
+    batches of one client: compose the events. A batch whose size depends on one client's value. Whether the declared
+    number of honest reports is there: it is compared with the expected number of reports of the task, and not counted.
 References
     Feldman, McMillan and Talwar, Hiding Among the Clones, FOCS 2021. Bittau et al., Prochlo, SOSP 2017.
 """
@@ -40,7 +41,8 @@ def shuffled_event(task: Task, *, honest_reports: int, reports_per_client: int, 
         An event of (epsilon, delta); its epsilon is at most that of the oracle.
 
     Raises:
-        AccountingError: If the task or the collection does not meet what the theorem needs.
+        AccountingError: If the task expects fewer reports than are declared for all of its cohorts together, or the
+            task or the collection does not meet what the theorem needs.
         ParameterError: If a number is outside its range.
 
     Example:
@@ -51,11 +53,24 @@ def shuffled_event(task: Task, *, honest_reports: int, reports_per_client: int, 
         >>> round(float(event.epsilon), 3)
         0.053
     """
+    number = whole(honest_reports, "honest_reports")
+    _require_expected(task, number)
     _require_shuffle(task, whole(reports_per_client, "reports_per_client"))
-    number, small = whole(honest_reports, "honest_reports"), positive(delta, "delta")
+    small = positive(delta, "delta")
     loss = task.oracle.epsilon
     epsilon = shuffling.epsilon(local_epsilon=loss, reports=number, delta=small)
     return ApproximateEvent(min(loss, epsilon), small)
+
+
+def _require_expected(task: Task, honest_reports: int) -> None:
+    if honest_reports * task.cohorts <= task.reports:
+        return
+    each = task.reports // task.cohorts
+    raise AccountingError(
+        f"amplification with {honest_reports:,} honest reports in each of {task.cohorts:,} cohorts",
+        because=f"the task expects {task.reports:,} reports in all",
+        instead=f"honest_reports={each}" if each else "task.event() for its local guarantee, or a task with cohorts=1",
+    )
 
 
 def _require_shuffle(task: Task, reports_per_client: int) -> None:
