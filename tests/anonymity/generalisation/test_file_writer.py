@@ -98,8 +98,8 @@ import os, signal, sys
 from pathlib import Path
 import pyarrow as pa
 import discreet as dp
-from discreet.anonymity import owner_files
 from discreet.anonymity.generalisation import file_writer
+from discreet.home import durable_files
 
 def die(*arguments, **options):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -112,7 +112,7 @@ with dp.SQLiteLedger(place / "ledger.sqlite") as ledger:
     elif moment == "before the name":
         Path.replace = die
     else:
-        owner_files.sync_directory = die
+        durable_files.sync_directory = die
     found.write(place / "a.csv", ledger=ledger, dataset="people")
 """
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import pyarrow as pa
 from pyarrow import csv, parquet
 
-from discreet.anonymity.owner_files import draft_file, fits
 from discreet.errors import ParameterError
+from discreet.home.durable_files import draft_file, fits
 from discreet.ledger.opening import open_ledger
 from discreet.ledger.records.other_release import LONGEST_WHAT
 

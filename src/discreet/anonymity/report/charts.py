@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.anonymity.owner_files import write_file
 from discreet.anonymity.owners import STAMP, with_stamp
 from discreet.anonymity.report.findings import RiskFindings, share_text, size_bins
+from discreet.home.durable_files import write_file
 from discreet.plots.bars import bars
 from discreet.plots.style import percent, pluralize
 from discreet.release.values import rendering

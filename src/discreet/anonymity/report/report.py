@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.anonymity.classes.null_policies import NullPolicy
-from discreet.anonymity.owner_files import fits, write_file
 from discreet.anonymity.owners import SCHEMA, STAMP, OwnerResult, plain_data
 from discreet.anonymity.report import charts, page, text
 from discreet.anonymity.report.assessment import assess_source
@@ -17,6 +16,7 @@ from discreet.anonymity.report.findings import RiskFindings
 from discreet.engines.progress import shown_while
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import whole
+from discreet.home.durable_files import fits, write_file
 from discreet.release.report.markup import Markup
 
 if TYPE_CHECKING:

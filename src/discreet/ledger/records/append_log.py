@@ -13,6 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+from discreet.home.durable_files import sync_directory
+
 MODE = 0o600
 MOST_LINES = 4_096
 
@@ -85,15 +87,6 @@ def read_all(path: Path) -> list[tuple[int, bytes]]:
         place = batch.place
         lines += batch.lines
     return lines
-
-
-def sync_directory(directory: Path) -> None:
-    """Make a new name in a directory survive a power cut."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _tail_stands(file_object: BinaryIO, place: FilePosition) -> bool:

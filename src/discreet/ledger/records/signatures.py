@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError, ParameterError
+from discreet.home.durable_files import sync_directory
 from discreet.ledger.records import append_log
 from discreet.ledger.records.canonical_text import canonical
 from discreet.ledger.records.chain import now
@@ -118,7 +119,7 @@ class Signer:
             append_log.append(listed, [canonical({"key": self.key, "public": self.public, "time": now()})])
         # Another process may have written both a moment ago, and not have come to this yet.
         _sync(listed)
-        append_log.sync_directory(place.parent)
+        sync_directory(place.parent)
 
 
 def public_keys(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -212,7 +213,7 @@ def _create(place: Path) -> None:
             os.link(draft, place)
     finally:
         draft.unlink()
-    append_log.sync_directory(place.parent)
+    sync_directory(place.parent)
 
 
 def _replace(place: Path) -> None:
@@ -221,7 +222,7 @@ def _replace(place: Path) -> None:
         draft.replace(place)
     finally:
         draft.unlink(missing_ok=True)
-    append_log.sync_directory(place.parent)
+    sync_directory(place.parent)
 
 
 def _write_draft(place: Path) -> Path:

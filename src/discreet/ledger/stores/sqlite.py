@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from discreet.errors import LedgerError, ParameterError
+from discreet.home.durable_files import sync_directory
 from discreet.ledger.records import faults
 from discreet.ledger.stores import sqlite_schema as schema
 from discreet.ledger.stores.sqlite_migrations import migrate
@@ -324,7 +325,7 @@ def _create(path: Path) -> None:
             os.link(draft, path)
     finally:
         Path(draft).unlink()
-    _sync_directory(path.parent)
+    sync_directory(path.parent)
 
 
 def _copy(source: sqlite3.Connection, path: Path) -> None:
@@ -355,17 +356,7 @@ def _copy_over(source: sqlite3.Connection, path: Path) -> None:
         Path(draft).replace(path)
     finally:
         Path(draft).unlink(missing_ok=True)
-    _sync_directory(path.parent)
-
-
-def _sync_directory(directory: Path) -> None:
-    if os.name != "posix":
-        return
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_directory(path.parent)
 
 
 def _commit(connection: sqlite3.Connection) -> None:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.anonymity.linkage.attack_rates import AttackRisk
-from discreet.anonymity.owner_files import write_file
 from discreet.anonymity.owners import OwnerResult, plain_data
 from discreet.errors import NameNotFoundError, ParameterError, UnsupportedError, short_traceback
+from discreet.home.durable_files import write_file
 from discreet.plan.slots import columns_from_json
 from discreet.release.quality.files import require_page_place
 from discreet.release.quality.page import quality_page
