@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Never
 
 from discreet.errors import ParameterError, Refusal, SourceError
+from discreet.home.durable_files import SHARED, write_file
 
 if TYPE_CHECKING:
     from discreet.local.collector.accumulator import Accumulator
@@ -208,10 +209,8 @@ def read_accumulator(path: Path) -> "Accumulator":
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file that appears when it is complete."""
-    draft = path.with_name(f".{path.name}.draft")
     try:
-        draft.write_bytes(content)
-        draft.replace(path)
+        write_file(path, lambda file: file.write(content), mode=SHARED)
     except OSError:
         refuse_place(path)
 

@@ -15,7 +15,6 @@ Only what the vector says can be asked: counts of reports, counts by bucket, sum
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,6 +30,7 @@ from discreet.engines.sql.blocks import LARGEST_BLOCK, Block
 from discreet.engines.sql_engine import SQLEngine
 from discreet.errors import ParameterError, SourceError, UnsupportedError, public_class, suggestion
 from discreet.exact.numbers import whole
+from discreet.home.durable_files import write_file
 from discreet.plan.physical import CountRows, Integers, Keys, Pushdown, Read, Scan, SumSteps, Term
 from discreet.plan.slots import Counts, MarginalBatch
 
@@ -128,13 +128,7 @@ class Collection:
         fields = {"format": FORMAT, "task": self.task, "kind": self.kind, "largest": self.largest}
         fields |= {"vector": [int(each) for each in vector], "reports": int(reports), "interval": list(self.interval)}
         # A new file takes the place of an old one at once: no reader sees half of it, or keeps the old one's rights.
-        path = Path(self.path)
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with open(descriptor, "w", encoding="ascii") as file:  # noqa: PTH123 - by its descriptor
-            json.dump(fields, file)
-            file.flush()
-            os.fsync(descriptor)
-        Path(name).replace(path)
+        write_file(Path(self.path), lambda file: file.write(json.dumps(fields).encode("ascii")))
 
     def read(self) -> tuple[list[int], int]:
         """The vector and the number of reports, both exact and private: for the engine, after a charge.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from discreet.errors import SourceError, short_traceback
+from discreet.home.durable_files import publish
 from discreet.local.collector.accumulator import Accumulator
 from discreet.local.collector.counting import partial_key
 from discreet.local.collector.groups import GroupCounts, check_columns
@@ -135,12 +136,12 @@ def deduplicate_parquet(
     with _reports(task, paths, settings) as connection, TemporaryDirectory(dir=folder) as parts:
         sources = _partition(connection, task, batch, shards, Path(parts))
         for source, file in zip(sources, files, strict=True):
-            draft = file.with_name(f".{file.name}.draft")
+            draft = Path(parts) / file.name
             least = f"{_LEAST.replace('{source}', source)} WHERE {_OF_BATCH} GROUP BY report_id"
             select = f"SELECT $task AS task, least.cohort, $batch AS batch, report_id, least.payload FROM ({least})"
             values = {"task": task.id, "batch": batch}
             connection.execute(f"COPY ({select}) TO '{_text(draft)}' (FORMAT parquet)", values)
-            draft.replace(file)
+            publish(draft, file)
     return files
 
 

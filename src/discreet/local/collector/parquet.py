@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.errors import short_traceback
+from discreet.home.durable_files import SHARED, write_file
 from discreet.local.collector.payloads import Bytes, layout_of
 from discreet.local.collector.reports import ReportTable, read_reports
 
@@ -50,10 +51,7 @@ def write_reports(task: "Task", reports: Iterable[bytes], path: str | os.PathLik
         1
     """
     table = read_reports(task, reports)
-    target = Path(path)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
-    pq.write_table(arrow_table(task, table), draft)
-    draft.replace(target)
+    write_file(Path(path), lambda file: pq.write_table(arrow_table(task, table), file), mode=SHARED)
     return table.refused
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import SourceError, short_traceback
+from discreet.home.durable_files import SHARED, write_file
 from discreet.local.collector.accumulator import Accumulator
 from discreet.local.collector.counting import partial_key
 from discreet.local.collector.groups import GroupCounts
@@ -133,7 +134,7 @@ def _write_once(folder: Path, partial: Accumulator, sequence: int) -> None:
     (key,) = partial.partials
     path = folder / f"batch-{partial.batch}-shard-{key.shard}-of-{key.shards}-{sequence:012}{_SUFFIX}"
     if not path.exists():
-        _write_file(path, partial.to_bytes())
+        write_file(path, lambda file: file.write(partial.to_bytes()), mode=SHARED)
 
 
 def _check_owner(folder: Path, block: "DataFrame") -> None:
@@ -141,25 +142,10 @@ def _check_owner(folder: Path, block: "DataFrame") -> None:
     query = block.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
     owner = folder / _OWNER
     if not owner.exists():
-        _write_file(owner, query.encode())
+        write_file(owner, lambda file: file.write(query.encode()), mode=SHARED)
     if owner.read_text() != query:
         raise SourceError(
             "a directory of partial counts that another stream wrote",
             because="micro-batches of two streams have the same numbers, so some reports would be lost",
             instead="a directory and a checkpoint for each stream; both are kept, or both are removed",
         )
-
-
-def _write_file(path: Path, content: bytes) -> None:
-    """A file that is complete as soon as it is there."""
-    draft = path.with_name(f".{path.name}.draft")
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    descriptor = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
