@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from discreet.errors import UnsupportedError
-from discreet.local.oracles import HadamardResponse, KaryResponse, LocalHashing, ProjectiveGeometryResponse
+from discreet.local.oracles import (
+    HadamardResponse,
+    KaryResponse,
+    LocalHashing,
+    ProjectiveGeometryResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from grids import over
 
 ORACLES = (
@@ -14,6 +21,7 @@ ORACLES = (
     HadamardResponse(9, Fraction(3)),
     ProjectiveGeometryResponse(9, 3, 3, Fraction(3)),
 )
+HASHING = LocalHashing(9, 4, Fraction(3)).bind(b"abcdefgh", 10)
 
 
 @over("oracle", ORACLES)
@@ -41,7 +49,7 @@ def test_standard_errors_are_between_those_of_a_rare_and_of_a_common_value():
 
 
 def test_the_standard_error_of_local_hashing_has_the_part_of_hash_functions():
-    oracle = LocalHashing(9, 4, Fraction(3)).bind(b"abcdefgh", 10)
+    oracle = HASHING
     errors = oracle.standard_error(np.array([1e6, *[0.0] * 8]), 10**6)
     assert errors[1] == pytest.approx((1e6 * oracle.variance() + 1e12 * oracle.floor_variance(1.0)) ** 0.5, rel=0.001)
 
@@ -55,3 +63,11 @@ def test_oracles_whose_points_link_reports_have_no_two_stages():
     for oracle in ORACLES[1:]:
         with pytest.raises(UnsupportedError, match="two stages"):
             oracle.compose({"ratio": [3, 1]})
+
+
+@over("oracle", (*ORACLES, UnaryEncoding.optimal(9, 1), SubsetSelection(9, 3, Fraction(3)), HASHING))
+def test_false_reports_all_support_their_target(oracle):
+    for is_varied in (True, False):
+        counts = oracle.false_counts(50, 4, np.random.default_rng(), is_varied=is_varied)
+        assert oracle.support(counts)[4] == 50
+        assert oracle.most_supported((4,)) == 1

@@ -26,7 +26,7 @@ References
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -229,6 +229,16 @@ class LocalHashing(FrequencyOracle):
         for cohort in np.flatnonzero(rows.any(axis=1)).tolist():
             supporting += rows[cohort][self.hashes(cohort)]
         return supporting.astype(np.float64)
+
+    def most_supported(self, targets: Sequence[int]) -> int:
+        hashes = (self.hashes(cohort)[list(targets)] for cohort in range(self.cohorts))
+        return int(max(np.bincount(each).max() for each in hashes))
+
+    def false_counts(self, fakes: int, target: int, generator: np.random.Generator, *, is_varied: bool) -> Counts:  # noqa: ARG002
+        counts = np.zeros((self.cohorts, self.buckets), dtype=np.int64)
+        cohorts = generator.multinomial(fakes, np.full(self.cohorts, 1 / self.cohorts))
+        counts[np.arange(self.cohorts), [self.bucket(target, each) for each in range(self.cohorts)]] = cohorts
+        return counts
 
     def compose(self, second: Mapping[str, Any]) -> "LocalHashing":
         """The oracle of a memoised bucket that is randomised again.

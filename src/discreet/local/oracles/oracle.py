@@ -6,7 +6,7 @@ of slots, it supports the true slot with probability p and each other slot with 
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Self
 
@@ -120,6 +120,31 @@ class FrequencyOracle(LocalRandomizer):
             The number of honest clients that one false report is worth.
         """
         return float((1 - self.false_rate) / (self.true_rate - self.false_rate))
+
+    @abstractmethod
+    def most_supported(self, targets: Sequence[int]) -> int:
+        """The most of some slots that one report supports, sent by anyone.
+
+        Args:
+            targets: Different slots.
+
+        Returns:
+            A number of slots.
+        """
+
+    @abstractmethod
+    def false_counts(self, fakes: int, target: int, generator: np.random.Generator, *, is_varied: bool) -> Counts:
+        """Counts of the reports of fake users, who all support one slot (a poisoning attack).
+
+        Args:
+            fakes: Number of fake users.
+            target: The slot.
+            generator: Where random numbers come from.
+            is_varied: Whether each report is drawn among those that support the slot; False for one and the same.
+
+        Returns:
+            Reports by symbol or by bit, as an honest collection has them.
+        """
 
     @classmethod
     def second_ratio(cls, second: Mapping[str, Any]) -> Fraction:
@@ -266,6 +291,19 @@ class TwoLevelOracle(FrequencyOracle):
         low, high = 1 / self.total_weight, self.ratio / self.total_weight
         likelier = set(self.support_symbols(check_slot(slot, self.size)).tolist())
         return {symbol: high if symbol in likelier else low for symbol in range(self.alphabet)}
+
+    def most_supported(self, targets: Sequence[int]) -> int:
+        supported = np.zeros(self.alphabet, dtype=np.int64)
+        for slot in targets:
+            supported[self.support_symbols(slot)] += 1
+        return int(supported.max())
+
+    def false_counts(self, fakes: int, target: int, generator: np.random.Generator, *, is_varied: bool) -> Counts:
+        counts = np.zeros(self.alphabet, dtype=np.int64)
+        symbols = self.support_symbols(target)
+        spread = len(symbols) if is_varied else 1
+        counts[symbols[:spread]] = generator.multinomial(fakes, np.full(spread, 1 / spread))
+        return counts
 
     def weights(self, slot: int) -> Estimates:
         """Probability of each symbol as a column of floats, for simulations of large alphabets.

@@ -24,6 +24,7 @@ References
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -219,3 +220,17 @@ class SubsetSelection(FrequencyOracle):
             A number for each slot.
         """
         return merge_cohorts(counts).astype(np.float64)
+
+    def most_supported(self, targets: Sequence[int]) -> int:
+        return min(len(targets), self.subset)
+
+    def false_counts(self, fakes: int, target: int, generator: np.random.Generator, *, is_varied: bool) -> Counts:
+        others = np.delete(np.arange(self.size), target)
+        draws = fakes if is_varied else 1
+        counts = np.zeros(self.size, dtype=np.int64)
+        for _ in range(draws):
+            counts[generator.choice(others, size=self.subset - 1, replace=False)] += 1
+        if not is_varied:
+            counts *= fakes
+        counts[target] = fakes
+        return counts

@@ -25,7 +25,7 @@ References
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -200,6 +200,16 @@ class UnaryEncoding(FrequencyOracle):
             A number for each slot.
         """
         return merge_cohorts(counts).astype(np.float64)
+
+    def most_supported(self, targets: Sequence[int]) -> int:
+        return len(targets)
+
+    def false_counts(self, fakes: int, target: int, generator: np.random.Generator, *, is_varied: bool) -> Counts:
+        counts = np.zeros(self.size, dtype=np.int64)
+        if is_varied:
+            counts = generator.binomial(fakes, float(self.zero), size=self.size)
+        counts[target] = fakes
+        return counts
 
     @classmethod
     def second_ratio(cls, second: Mapping[str, Any]) -> Fraction:

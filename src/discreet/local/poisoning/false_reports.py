@@ -7,15 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.errors import ParameterError, UnsupportedError, public_class, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact.numbers import whole
 from discreet.local.oracles import FrequencyOracle, LocalRandomizer
-from discreet.local.oracles.local_hashing import LocalHashing
 from discreet.local.oracles.mean import MeanOracle
-from discreet.local.oracles.oracle import TwoLevelOracle
 from discreet.local.oracles.randomizer import Counts
-from discreet.local.oracles.subset import SubsetSelection
-from discreet.local.oracles.unary import UnaryEncoding
 from discreet.local.poisoning.checks import CollectionCheck, check
 from discreet.local.simulation import simulate as simulate_reports
 from discreet.local.simulation import whole_counts
@@ -97,7 +93,7 @@ def influence(oracle: LocalRandomizer | Task, targets: Sequence[int] = (0,)) -> 
             instead="targets=[0]",
         )
     p, q = float(oracle.true_rate), float(oracle.false_rate)
-    return (_most_supported(oracle, targets) - len(targets) * q) / (p - q)
+    return (oracle.most_supported(targets) - len(targets) * q) / (p - q)
 
 
 @short_traceback
@@ -146,7 +142,7 @@ def simulate(
     honest_clients = whole_counts(clients, "clients", width=oracle.size)
     number, honest = whole(fakes, "fakes", least=0), whole(int(honest_clients.sum()), "the number of clients")
     counts = simulate_reports(oracle, honest_clients, source)
-    poisoned = counts + _false_reports(oracle, number, target, attack, source)
+    poisoned = counts + oracle.false_counts(number, target, source, is_varied=attack == "hidden")
     before, after = oracle.estimate(counts, honest), oracle.estimate(poisoned, honest + number)
     return Poisoning(
         number,
@@ -155,62 +151,4 @@ def simulate(
         float(oracle.standard_error(before, honest)[target]),
         influence(oracle, (target,)),
         check(oracle, poisoned, honest + number),
-    )
-
-
-def _most_supported(oracle: FrequencyOracle, targets: Sequence[int]) -> int:
-    """The most targets that one report supports."""
-    match oracle:
-        case UnaryEncoding():
-            return len(targets)
-        case SubsetSelection():
-            return min(len(targets), oracle.subset)
-        case LocalHashing():
-            hashes = (oracle.hashes(cohort)[list(targets)] for cohort in range(oracle.cohorts))
-            return int(max(np.bincount(each).max() for each in hashes))
-        case TwoLevelOracle():
-            supported = np.zeros(oracle.alphabet, dtype=np.int64)
-            for slot in targets:
-                supported[oracle.support_symbols(slot)] += 1
-            return int(supported.max())
-    raise UnsupportedError(
-        f"the influence of the oracle {oracle.kind!r} on several slots",
-        because="what one of its reports supports is not known here",
-        instead="oracle.influence()",
-    )
-
-
-def _false_reports(
-    oracle: FrequencyOracle, fakes: int, target: int, attack: Attack, generator: np.random.Generator
-) -> Counts:
-    """Counts of reports that raise one slot."""
-    match oracle:
-        case UnaryEncoding():
-            counts = np.zeros(oracle.size, dtype=np.int64)
-            if attack == "hidden":
-                counts = generator.binomial(fakes, float(oracle.zero), size=oracle.size)
-            counts[target] = fakes
-            return counts
-        case SubsetSelection():
-            others = np.delete(np.arange(oracle.size), target)
-            size, draws = oracle.subset - 1, fakes if attack == "hidden" else 1
-            sets = [generator.choice(others, size=size, replace=False) for _ in range(draws)] if size else []
-            counts = np.bincount(np.concatenate([*sets, [0]]).astype(np.int64), minlength=oracle.size)
-            counts[0] -= 1
-            counts = counts if attack == "hidden" else counts * fakes
-            counts[target] = fakes
-            return counts
-        case LocalHashing():
-            counts = np.zeros((oracle.cohorts, oracle.buckets), dtype=np.int64)
-            cohorts = generator.multinomial(fakes, np.full(oracle.cohorts, 1 / oracle.cohorts))
-            counts[np.arange(oracle.cohorts), [oracle.bucket(target, each) for each in range(oracle.cohorts)]] = cohorts
-            return counts
-        case TwoLevelOracle():
-            counts = np.zeros(oracle.alphabet, dtype=np.int64)
-            symbols = oracle.support_symbols(target)
-            spread = len(symbols) if attack == "hidden" else 1
-            counts[symbols[:spread]] = generator.multinomial(fakes, np.full(spread, 1 / spread))
-            return counts
-    raise UnsupportedError(
-        f"false reports of the oracle {oracle.kind!r}", because="none are known here", instead="KaryResponse"
     )
