@@ -2,9 +2,10 @@
 
 Definition
     A client reports a value at each of T times. The pattern of a sequence of values says which of its times have equal
-    values. A memoised client has a permanent outcome for each of the first `max_values` distinct values, and one more
-    for all values after these, drawn for the default. In two stages every report is a fresh randomisation of the
-    permanent outcome. epsilon is the loss of a permanent outcome, epsilon_second that of one fresh stage alone.
+    values. A memoised client has a permanent outcome (the permanent randomized response of RAPPOR) for each of the
+    first `max_values` distinct values, and one more for all values after these, drawn for the default. In two stages
+    every report is a fresh randomisation of the permanent outcome (the instantaneous randomized response). epsilon is
+    the loss of a permanent outcome, epsilon_second that of one fresh stage alone.
 
 Guarantee
     For two sequences with the same pattern, the likelihoods of all reports differ by a factor of at most e^loss.

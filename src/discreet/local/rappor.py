@@ -2,8 +2,9 @@
 
 Definition
     A client of cohort j sets h of k bits for a word: byte i of MD5(j as 4 bytes big-endian || word in UTF-8), modulo k,
-    for i = 0 .. h - 1. The permanent response of a word sets each bit to 1 and to 0 with probability f/2 each, and
-    keeps it otherwise. A report has a 1 with probability q where the permanent bit is 1, and p where it is 0.
+    for i = 0 .. h - 1. The permanent randomized response of a word sets each bit to 1 and to 0 with probability f/2
+    each, and keeps it otherwise. A report, the instantaneous randomized response, has a 1 with probability q where the
+    permanent bit is 1, and p where it is 0.
 Guarantee
     All reports of one word lose at most 2 h ln((1 - f/2)/(f/2)) together. One report loses at most h |ln r| with
     r = q* (1 - p*)/(p* (1 - q*)), p* = p + f (q - p)/2 and q* = q - f (q - p)/2. Both are reached by words without a
@@ -177,7 +178,7 @@ class BloomRappor:
             >>> import discreet as dp
             >>> rappor = dp.local.BloomRappor(bits=16, hashes=2, cohorts=64, f=0.5, p=0.5, q=0.75)
             >>> rappor.bloom_bits("foo", 0)
-                    (6,)
+        (6,)
         """
         digest = hashlib.md5(cohort.to_bytes(4, "big") + word.encode(), usedforsecurity=False).digest()
         return tuple(sorted({byte % self.bits for byte in digest[: self.hashes]}))

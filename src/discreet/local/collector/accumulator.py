@@ -287,7 +287,9 @@ def merge(accumulators: Iterable[Accumulator]) -> Accumulator:
         total = each if total is None else total.merge(each)
     if total is None:
         raise ParameterError(
-            "merge([])", because="nothing has no task", instead="dp.local.collector.Accumulator.empty(task, batch)"
+            "merge([])",
+            because="an empty list has no task or batch",
+            instead="dp.local.collector.Accumulator.empty(task, batch)",
         )
     return total
 

@@ -1,8 +1,9 @@
 """Oracles: how one report is made from one value, with exact probabilities, and how counts are estimated from reports.
 
-The contract: an oracle is a frozen set of integers that a client in any language can draw from. Its largest likelihood
-ratio is a rational, `ratio`. A frequency oracle estimates counts of values, an oracle of a mean has a score for each
-report. Both are unbiased. Each module is one oracle and is registered here under its kind in a task.
+A slot is the number of an item of the domain. The contract: an oracle is a frozen set of integers that a client in any
+language can draw from. Its largest likelihood ratio is a rational, `ratio`. A frequency oracle estimates counts of
+values, an oracle of a mean has a score for each report. Both are unbiased. Each module is one oracle and is registered
+here under its kind in a task.
 """
 
 import importlib

@@ -16,8 +16,8 @@ Exactness
     estimates are floats.
 
 Not covered
-    Several reports of one client: their losses add, unless the report is memoised. Which values clients have in
-    common, which is what is estimated. False reports: `influence` states what one is worth.
+    Several reports of one client: their losses add, unless the report is memoised. False reports: `influence` states
+    what one is worth.
 
 References
     Warner, Randomized Response, 1965. Kairouz, Oh and Viswanath, Extremal Mechanisms for Local Differential Privacy,

@@ -1,4 +1,4 @@
-"""Local hashing: k-ary response on a hash of the value, with hash functions that the task assigns to cohorts.
+"""Local hashing (OLH): k-ary response on a hash of the value, with hash functions that the task assigns to cohorts.
 
 Definition
     A client of cohort c with slot x hashes y = h_c(x) into g buckets, and reports y by k-ary response over g with ratio

@@ -1,8 +1,9 @@
 """The interface of frequency oracles, and what oracles of two levels have in common.
 
-A frequency oracle estimates how many clients have each value. All of these have one estimator: a report supports a set
-of slots, it supports the true slot with probability p and each other slot with probability q, and
-(supporting reports - n q)/(p - q) is an unbiased count.
+A frequency oracle estimates how many clients have each item of the domain. All of these are pure protocols in the sense
+of Wang et al. (USENIX Security 2017), with one estimator: a report supports a set of slots, it supports the slot of its
+value with probability p* (`true_rate`) and each other slot with probability q* (`false_rate`), and
+(supporting reports - n q*)/(p* - q*) is an unbiased count of n reports.
 """
 
 from abc import abstractmethod

@@ -2,7 +2,8 @@
 
 A randomizer is a frozen set of integers that a client can draw from with `below(n)` alone. Its probabilities are
 rationals, so the largest likelihood ratio between two values is known exactly, and it is at most e^epsilon because
-`ratio_within` rounds down. What a report may be is an outcome: a symbol, or the sorted slots of a bitmap.
+`ratio_within` rounds down. A slot is the number of an item of the domain, from 0. What a report may be is an outcome: a
+symbol, or the sorted slots of a bitmap.
 """
 
 from abc import ABC, abstractmethod

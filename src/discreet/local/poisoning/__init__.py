@@ -1,9 +1,9 @@
 """Poisoning: what false reports can do to estimates, what shows them, and a simulation of both.
 
-Senders choose their reports freely, so m false reports move an estimate by m times the influence of one. No check
-removes that: false reports that are spread like those of the target's value pass every test. Checks find reports that
-honest clients do not send together. Each check states its false-alarm rate, for all values that clients may have:
-thresholds of counts are Chernoff bounds, which hold exactly; that of goodness of fit takes counts for normal.
+Fake users send what they choose, so m false reports move an estimate by m times the influence of one. No check removes
+that: false reports that are spread like those of the target's value pass every test. Checks find reports that honest
+clients do not send together. Each check states its false-alarm rate, for all values that clients may have: thresholds
+of counts are Chernoff bounds, which hold exactly; that of goodness of fit takes counts for normal.
 """
 
 from discreet.local.poisoning.checks import CollectionCheck, check, check_weights, honeypots

@@ -1,4 +1,4 @@
-"""False reports: what one of them is worth, and a simulation of how far many move an estimate."""
+"""False reports of fake users: what one of them is worth, and a simulation of how far many move an estimate."""
 
 import math
 from collections.abc import Sequence
