@@ -92,7 +92,8 @@ def in_python(case: dict[str, Any], read: Callable[[int], bytes]) -> dict[str, A
     """What the Python client makes of a case: its reports, and the records of its state."""
     secret = case.get("secret") and bytes.fromhex(case["secret"])
     state = json.loads(json.dumps(case.get("state")))
-    client = Client(case["assignment"], secret, state, case.get("hash"), entropy=read)
+    client = Client(case["assignment"], secret, state, case.get("hash"))
+    client._supply = read
     values = [(float(value["number"]) if isinstance(value, dict) else value, batch) for value, batch in case["values"]]
     reports = [client.report(value, batch).hex() for value, batch in values]
     return {"reports": reports, **({"records": state["records"]} if state is not None else {})}

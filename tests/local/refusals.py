@@ -85,6 +85,27 @@ REFUSALS: dict[str, dict[str, Any]] = {
     "a range of numbers that are not text": {"kind": "duchi", "domain": {"low": 0, "high": 1, "steps": 4}},
     "a default outside of the domain": {"default": 5},
     "a default that is not a number": {"default": "a"},
+    "more values than a server counts": {
+        "domain": {"size": 2**24 + 1},
+        "oracle": {"kind": "krr", "size": 2**24 + 1, "ratio": [1, 1]},
+    },
+    "reports longer than they may be": {
+        "max_bytes": 40,
+        "domain": {"size": 1_000},
+        "oracle": {"kind": "unary", "size": 1_000, "one": [1, 2], "zero": [2, 5]},
+    },
+    "lists of slots longer than they may be": {
+        "max_bytes": 40,
+        "domain": {"size": 1_000},
+        "oracle": {"kind": "subset", "size": 1_000, "subset": 5, "ratio": [1, 1]},
+    },
+    "symbols longer than they may be": {
+        "max_bytes": 32,
+        "domain": {"size": 257},
+        "oracle": {"kind": "krr", "size": 257, "ratio": [1, 1]},
+    },
+    "no length of reports": {"max_bytes": None},
+    "reports that aggregators add up": {"trust": "dap"},
     "no visits": {"max_values": 0},
     "a cohort that the task does not have": {"cohort": 7},
     "a cohort below zero": {"cohort": -1},

@@ -1,5 +1,6 @@
 """The client stands alone, believes no task, draws by the law of its oracle, and never visits more than it may."""
 
+import inspect
 import json
 import os
 import shutil
@@ -174,7 +175,7 @@ def test_a_memoised_task_needs_a_state_and_a_secret_of_16_bytes():
 def test_a_refusal_has_three_parts():
     with pytest.raises(ClientError) as caught:
         Client({"task": task(), "cohort": 7})
-    assert caught.value.args[:2] == ("task", "its cohort 7 is out of range")
+    assert caught.value.args[:2] == ("task", "its cohort is out of range")
     assert "\n  because  " in str(caught.value)
     assert "\n  instead  " in str(caught.value)
 
@@ -192,6 +193,42 @@ def draw():
 draws = [draw]
 """
     assert refused(draws) == 1
+
+
+@pytest.mark.pitfall("C5")
+def test_no_argument_of_a_client_takes_the_place_of_randomness():
+    """Equal bytes for each report are linked, and name the value: they must not be within reach of a mistake."""
+    names = set(inspect.signature(Client.__init__).parameters)
+    assert names == {"self", "assignment", "secret", "state", "hash"}
+    text = FILE.with_suffix(".mjs").read_text(encoding="utf-8")
+    assert "static async open(assignment, { secret, state, save = async () => {}, hash } = {})" in text
+
+
+ENDLESS = {"task": task(), "cohort": 0}
+ENDLESS["task"]["question"] = ENDLESS["task"]
+FOREIGN = {
+    "no JSON": "{",
+    "a list": "[]",
+    "a task that is a list": {"task": [1], "cohort": 0},
+    "deep JSON": '{"task":' + "[" * 100_000 + "]" * 100_000 + ',"cohort":0}',
+    "a deep list": json.dumps({"task": task(oracle=0), "cohort": 0}).replace(
+        ": 0,", ": " + "[" * 900 + "]" * 900 + ","
+    ),
+    "a task in itself": ENDLESS,
+    "half of a pair of surrogates": '{"task":{"a":"\ud800"},"cohort":0}',
+    "an integer of 5,000 digits": {"task": task(reports=10**5_000), "cohort": 0},
+    "an integer of 5,000 digits as text": '{"task":{"reports":' + "9" * 5_000 + '},"cohort":0}',
+    "keys of several types": {"task": task() | {1: 2}, "cohort": 0},
+    "bytes": {"task": task(name=b"a"), "cohort": 0},
+    "nothing": None,
+}
+
+
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("name", FOREIGN)
+def test_an_assignment_that_is_no_task_is_refused_as_one(name):
+    with pytest.raises(ClientError):
+        Client(FOREIGN[name], state={})
 
 
 # Domains

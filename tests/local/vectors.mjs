@@ -15,7 +15,8 @@ for await (const line of createInterface({ input: process.stdin })) {
     return source.slice(at, (at += size));
   };
   try {
-    const client = await Client.open(assignment, { secret: secret && bytes(secret), state, hash, entropy: next });
+    const client = await Client.open(assignment, { secret: secret && bytes(secret), state, hash });
+    client._supply = next;
     const reports = [];
     for (const [value, batch] of values) reports.push(hex(await client.report(value.number ? Number(value.number) : value, batch)));
     console.log(JSON.stringify({ reports, used: at, records: state?.records }));

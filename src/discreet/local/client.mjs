@@ -140,29 +140,29 @@ const slots = ({ domain, domain: { size, values }, default: outside }) => { // t
     return twice < 0n ? 0 : Math.min(Number((twice + whole) / (2n * whole)), steps);
   }];
 };
-const encode = (o, symbols, outcome) => { // a symbol in the fewest bytes, a bitmap, or slots where they are shorter
-  const width = Math.max(1, (bitLength((symbols || o.size) - 1n) + 7) >> 3);
-  if (symbols) return bytesOf(outcome, width);
-  const bitmap = new Uint8Array((Number(o.size) + 7) >> 3);
-  const slots = o.subset ? outcome : outcome.flatMap((bit, slot) => (bit ? [slot] : []));
-  if (o.subset && bitmap.length > o.subset * BigInt(width)) return join(...slots.map((slot) => bytesOf(slot, width)));
-  for (const slot of slots) bitmap[slot >> 3] |= 128 >> slot % 8;
-  return bitmap;
+const encoder = (o, symbols) => { // the length and the bytes of an outcome: a symbol, a bitmap, or slots if they are shorter
+  const width = Math.max(1, (bitLength((symbols || o.size) - 1n) + 7) >> 3), length = (Number(o.size ?? 0n) + 7) >> 3;
+  const list = (slots) => join(...slots.map((slot) => bytesOf(slot, width)));
+  if (symbols) return [width, (symbol) => list([symbol])];
+  if (o.subset && length > o.subset * BigInt(width)) return [Number(o.subset) * width, list];
+  const mark = (bitmap, slot) => bitmap.fill(bitmap[slot >> 3] | (128 >> slot % 8), slot >> 3, (slot >> 3) + 1);
+  const slotsOf = o.subset ? (slots) => slots : (bits) => bits.flatMap((bit, slot) => (bit ? [slot] : []));
+  return [length, (outcome) => slotsOf(outcome).reduce(mark, new Uint8Array(length))];
 };
-
-// secret: 16 bytes or more. state: what save returned last. save(state): one transaction that appends the records that are
-// not stored yet, keeps the stored ones first, and returns { records: all }; without it one tab alone may have the state.
+// secret: 16 bytes or more. save(state), one transaction, appends the records that are not stored, keeps the stored ones
+// first and returns { records: all }; without it one tab alone may have the state. Tests alone replace _supply.
 export class Client {
-  static async open(assignment, { secret, state, save = async () => {}, hash, entropy = systemBytes } = {}) {
+  static async open(assignment, { secret, state, save = async () => {}, hash } = {}) {
     const { task, cohort } = typeof assignment === "string" ? JSON.parse(assignment) : assignment;
     const digest = await sha256(text(canonical(task))), kind = task.oracle?.kind, most = task.max_values ?? 0;
     check(hash === undefined || hash === hex(digest), `its hash ${hex(digest)} is not the pinned one, ${hash}`);
     check(task.format === "discreet.local.task/1" && Object.hasOwn(oracles, kind), "its format or oracle is unknown");
     const { fields, symbols, draw, isValid = () => true } = oracles[kind], o = integers(task.oracle, fields, task.epsilon);
     const [size, slotOf] = slots(task), isFresh = task.repeat === "fresh", isTwoStage = task.repeat === "two_stage";
-    check(size === Number(o.size ?? o.steps + 1n) && isWhole(size, 2, 2 ** 32) && isValid(o), "its integers disagree");
+    check(size === Number(o.size ?? o.steps + 1n) && isWhole(size, 2, 2 ** 24) && isValid(o), "its integers disagree");
+    const [length, encode] = encoder(o, symbols(o));
     check(isWhole(task.cohorts, 1, 65536) && isWhole(cohort, 0, task.cohorts - 1) && isWhole(task.default, 0, size - 1)
-      && isWhole(most, Number.isInteger(task.max_values) ? 1 : 0), "its cohort, default or max_values is wrong");
+      && isWhole(task.max_values ?? 1, 1) && isWhole(task.max_bytes, 31 + length) && task.trust !== "dap", "its fields fail");
     check(isFresh || task.repeat === "memoised" || (isTwoStage && /^(krr|lh|unary)$/.test(kind)), "its repeat fails");
     check(isFresh || (state && (secret?.length ?? 16) >= 16), "a memoised client needs a state and 16 secret bytes");
     const own = bytesOf(cohort, 2), label = join(digest, own), seed = await sha256(join(digest.slice(0, 8), text("hash"), own));
@@ -176,14 +176,14 @@ export class Client {
     state = (await save(state)) ?? state; // what is stored decides: another tab may have been first
     const pinned = state.records[0], key = given ?? unhex(pinned.secret ?? "00");
     for (const [name, value] of Object.entries(await pins(key))) check(pinned[name] === value, `another ${name}`);
-    const header = join([1], digest.slice(0, 8), own), parts = { task, label, o, slotOf, most, pinned, isFresh, second, save };
-    return Object.assign(new Client(), parts, { state, draw: draw(o, seed), symbols: symbols(o), key, entropy, header, outcomes: {} });
+    const header = join([1], digest.slice(0, 8), own), parts = { task, label, slotOf, most, pinned, isFresh, second, encode, save };
+    return Object.assign(new Client(), parts, { draw: draw(o, seed), state, key, header, outcomes: {}, _supply: systemBytes });
   }
   async report(value, batch = 0) {
     check(isWhole(batch, 0, 2 ** 32 - 1), `batch ${batch} is not a number of 32 bits`);
-    const slot = this.slotOf(value), bits = new RandomBits(this.entropy);
+    const slot = this.slotOf(value), bits = new RandomBits(this._supply);
     const outcome = await (this.isFresh ? this.draw(bits, BigInt(slot)) : this.permanent(slot));
-    const payload = encode(this.o, this.symbols, this.second ? await this.second(bits, outcome) : outcome);
+    const payload = this.encode(this.second ? await this.second(bits, outcome) : outcome);
     return join(this.header, bytesOf(batch, 4), await bits.take(16), payload);
   }
   async permanent(slot) { // of a slot among the first `max_values` of the state, else of the default

@@ -69,17 +69,13 @@ class _RandomBits:
     """Uniform integers from bytes that a function supplies, each byte used once and in order."""
 
     def __init__(self, supply: Supply) -> None:
-        self.supply, self.buffer, self.start = supply, b"", 0
+        self.supply, self.buffer = supply, b""
 
     def take(self, size: int) -> bytes:
-        start, end = self.start, self.start + size
-        if end > len(self.buffer):
-            self.buffer = self.buffer[start:] + self.supply(end - len(self.buffer))
-            start, end = 0, size
-            if len(self.buffer) < size:
-                raise ClientError("entropy=", "it has no bytes left", "a longer one, in tests only")
-        self.start = end
-        return self.buffer[start:end]
+        if len(self.buffer) < size:
+            self.buffer += self.supply(size - len(self.buffer))
+        taken, self.buffer = self.buffer[:size], self.buffer[size:]
+        return taken
 
     def below(self, bound: int) -> int:
         """A uniform integer from 0 to bound - 1: the first of as many random bits that is one."""
@@ -226,44 +222,56 @@ _ORACLES: Mapping[str, tuple[Callable[..., Draw], str, Callable[[Fields], int]]]
 _PAIRS = ("ratio", "one", "zero", "piecewise")
 
 
-def _payload(o: Fields) -> Callable[[Any], bytes]:
-    """The bytes of an outcome: a symbol in the fewest bytes, a bitmap, or sorted slots where they are shorter."""
+def _payload(o: Fields) -> tuple[int, Callable[[Any], bytes]]:
+    """The length and the bytes of an outcome: a symbol in the fewest, a bitmap, or sorted slots if they are shorter."""
     symbols, size = _ORACLES[o["kind"]][2](o), o.get("size", 0)
     width = max(1, (((symbols or size) - 1).bit_length() + 7) // 8)
     if symbols:
-        return lambda symbol: int(symbol).to_bytes(width, "big")
+        return width, lambda symbol: int(symbol).to_bytes(width, "big")
     length = (size + 7) // 8
     if o["kind"] == "unary":
-        return lambda bits: (int("".join(map(str, bits)), 2) << (8 * length - size)).to_bytes(length, "big")
+        return length, lambda bits: (int("".join(map(str, bits)), 2) << (8 * length - size)).to_bytes(length, "big")
     if length <= o["subset"] * width:
-        return lambda slots: sum(1 << (8 * length - 1 - slot) for slot in slots).to_bytes(length, "big")
-    return lambda slots: b"".join(slot.to_bytes(width, "big") for slot in sorted(slots))
+        return length, lambda slots: sum(1 << (8 * length - 1 - slot) for slot in slots).to_bytes(length, "big")
+    return o["subset"] * width, lambda slots: b"".join(slot.to_bytes(width, "big") for slot in sorted(slots))
 
 
 def _is_integer(value: object, low: int, high: int = _LARGEST) -> bool:
     return type(value) is int and low <= value <= high
 
 
+def _read(assignment: Any) -> tuple[bytes, Any, Any]:
+    """The canonical text of a task, the task that is read back from it, and the cohort."""
+    try:
+        given = json.loads(assignment) if isinstance(assignment, str) else assignment
+        text = json.dumps(dict(given["task"]), sort_keys=True, separators=(",", ":")).encode("ascii")
+        return text, json.loads(text, parse_int=_exact, parse_float=_exact, parse_constant=_exact), given.get("cohort")
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError):  # deep, circular, or of other types
+        because = "its assignment is not JSON of a task, or has a number that is not an integer of 53 bits"
+        raise ClientError("task", because, "the assignment of a discreet.local.Task") from None
+
+
 def _exact(text: str) -> int:
-    _require(text.lstrip("-").isdigit() and abs(int(text)) <= _LARGEST, f"{text[:40]} is not an integer of 53 bits")
+    if not text.lstrip("-").isdigit() or abs(int(text)) > _LARGEST:
+        raise ValueError(text)
     return int(text)
 
 
 def _check(task: Any) -> None:
     """Validate every field that a draw depends on; the task is untrusted input."""
-    _require(task.get("format") == "discreet.local.task/1", f"its format {task.get('format')!r} is unknown")
+    _require(task.get("format") == "discreet.local.task/1", "its format is unknown")
     o, repeat, most = task.get("oracle"), task.get("repeat"), task.get("max_values")
-    _require(isinstance(o, dict) and o.get("kind") in [*_ORACLES], f"its oracle {o!r} is unknown")
+    _require(isinstance(o, dict) and o.get("kind") in [*_ORACLES], "its oracle is unknown")
     kind = o["kind"]
     _check_loss(o, _ORACLES[kind][1], task.get("epsilon"))
     size = o["size"] if "size" in o else o["steps"] + 1
-    _require(2 <= size <= 2**32, f"it has {size} values, not from 2 to 2**32")
-    _require(repeat in ("fresh", "memoised", "two_stage"), f"its repeat {repeat!r} is unknown")
+    _require(2 <= size <= 2**24, f"it has {size} values, not from 2 to 2**24")
+    _require(repeat in ("fresh", "memoised", "two_stage"), "its repeat is unknown")
     if repeat == "two_stage":
         _require(kind in ("krr", "lh", "unary"), f"reports of {kind} in two stages show which are of one client")
         _require(isinstance(task.get("second"), dict), "'second' is missing")
         _check_loss(task["second"], "one zero" if kind == "unary" else "ratio", task.get("epsilon_second"))
-    _require(most is None or _is_integer(most, 1), f"its max_values {most!r} is not a positive integer or null")
+    _require(most is None or _is_integer(most, 1), "its max_values is not a positive integer or null")
     _require(_is_integer(task.get("cohorts"), 1, 2**16), "its number of cohorts is not from 1 to 65536")
     _require(_is_integer(task.get("default"), 0, size - 1), "its default is not a slot")
     _require(_domain(task)[0] == size, f"its domain has not as many values as its oracle, {size}")
@@ -271,15 +279,15 @@ def _check(task: Any) -> None:
 
 def _check_loss(fields: Fields, names: str, epsilon: object) -> None:
     """Refuse other fields, integers out of their ranges, and a likelihood ratio above e^epsilon."""
-    _require({*fields} - {"kind"} == {*names.split()}, f"{fields!r} lacks or adds a field: it has {names}")
+    _require({*fields} - {"kind"} == {*names.split()}, f"its oracle or second stage has not the fields {names}")
     for name in names.split():
         pair: Any = fields[name]
         if name not in _PAIRS:
-            _require(_is_integer(pair, 1), f"its {name!r} is {pair!r}, not a positive integer")
+            _require(_is_integer(pair, 1), f"its {name!r} is not a positive integer")
             continue
         _require(isinstance(pair, list) and len(pair) == 2 and _is_integer(pair[1], 1), f"its {name!r} is not a pair")
         low, high = (pair[1], _LARGEST) if name == "ratio" else (0, pair[1])
-        _require(_is_integer(pair[0], low, high), f"its {name!r} is {pair!r}, out of range")
+        _require(_is_integer(pair[0], low, high), f"its {name!r} is out of range")
     if "ratio" in names:
         a, b = fields["ratio"]
     else:  # p (1 - q) / ((1 - p) q)
@@ -287,7 +295,7 @@ def _check_loss(fields: Fields, names: str, epsilon: object) -> None:
         _require(a * d >= c * b, "its 'one' is less than its 'zero'")
         a, b = a * (d - c), (b - a) * c
     numerator, denominator = _rational(epsilon)
-    _require(0 <= numerator <= 64 * denominator, f"its epsilon {epsilon!r} is not between 0 and 64")
+    _require(0 <= numerator <= 64 * denominator, f"its epsilon {epsilon} is not between 0 and 64")
     term = total = 2**128
     for count in range(1, 400):  # the first terms of the series of e^epsilon, each rounded down
         term = term * numerator // (count * denominator)
@@ -296,7 +304,7 @@ def _check_loss(fields: Fields, names: str, epsilon: object) -> None:
 
 
 def _rational(text: Any) -> tuple[int, int]:
-    _require(type(text) is str and _RATIONAL.fullmatch(text), f"{text!r} is not a decimal or a fraction as text")
+    _require(type(text) is str and _RATIONAL.fullmatch(text), "a number is not a decimal or a fraction as text")
     whole, _, divisor = text.partition("/")
     digits, _, decimals = whole.partition(".")
     _require(not divisor or int(divisor), f"{text!r} divides by zero")
@@ -308,11 +316,10 @@ def _domain(task: Any) -> tuple[int, Callable[[Any], int]]:
     domain, default = task.get("domain"), int(task["default"])
     _require(isinstance(domain, dict) and len(domain.keys() & {"size", "values", "steps"}) == 1, "it has no domain")
     if "values" in domain:
-        values = domain["values"]
-        _require(isinstance(values, list) and all(type(value) is str for value in values), "a value is not text")
-        slots = {value: slot for slot, value in enumerate(values)}
-        _require(len(slots) == len(values), "a value is twice in its domain")
-        return len(values), lambda value: slots.get(_typed(value, str), default)
+        _require(isinstance(domain["values"], list) and {*map(type, domain["values"])} <= {str}, "a value is not text")
+        slots = {value: slot for slot, value in enumerate(domain["values"])}
+        _require(len(slots) == len(domain["values"]), "a value is twice in its domain")
+        return len(slots), lambda value: slots.get(_typed(value, str), default)
     if "size" in domain:
         size = domain["size"]
         return size, lambda value: value if 0 <= _typed(value, int) < size else default
@@ -383,9 +390,8 @@ class Client:
     With `repeat="fresh"` each report has new randomness, and n reports about one person cost n epsilon.
     With `repeat="memoised"` equal values have equal payloads: reports show when a value changes and which are of one
     client, and cost epsilon for each distinct value. After `max_values` distinct values every other value counts as the
-    default of the task, with a payload of its own, so that the client is never silent; estimates are then biased
-    towards it. `repeat="two_stage"` randomises the memoised outcome again in each report. Values outside of the domain
-    count as the default.
+    default of the task, with a payload of its own, so that the client is never silent. `repeat="two_stage"` randomises
+    the memoised outcome again in each report. Values outside of the domain count as the default.
 
     Args:
         assignment: `{"task": ..., "cohort": ...}` from the operator, as a dict or JSON text.
@@ -393,17 +399,15 @@ class Client:
         state: File, or dict that the caller stores before a report is sent. It pins task, cohort and secret, and holds
             the values visited, readable. Memoised tasks need it. Processes may share a file, not a dict.
         hash: SHA-256 of the task, in hexadecimal, that the client accepts. Default: that of the state, else any.
-        entropy: Bytes in the place of random ones, a function of their number. For tests only.
 
     Raises:
-        ClientError: If the client does not know the task's format, the task is not the pinned one, its integers allow a
-            greater loss than its epsilon, or the state is missing.
+        ClientError: If the task is of another format, not the pinned one, or loses more than epsilon, or has no state.
 
     Example:
         >>> import discreet as dp
         >>> task = {"format": "discreet.local.task/1", "name": "emoji", "domain": {"values": ["smile", "tear"]},
         ...         "oracle": {"kind": "krr", "size": 2, "ratio": [3, 1]}, "epsilon": "1.0987", "repeat": "fresh",
-        ...         "default": 0, "cohorts": 1, "max_values": None}
+        ...         "default": 0, "cohorts": 1, "max_values": None, "max_bytes": 40}
         >>> len(dp.local.Client({"task": task, "cohort": 0}).report("tear"))
         32
     """
@@ -413,22 +417,20 @@ class Client:
         assignment: Any,
         secret: bytes | None = None,
         state: State | None = None,
-        hash: str | None = None,  # noqa: A002 - the name of the task's property
-        *,
-        entropy: Supply | None = None,
+        hash: str | None = None,  # noqa: A002
     ) -> None:
-        given: Any = _parse(assignment.encode()) if isinstance(assignment, str) else assignment
-        _require(isinstance(given, Mapping) and isinstance(given.get("task"), dict), "its assignment has no task")
-        text: bytes = json.dumps(given["task"], sort_keys=True, separators=(",", ":")).encode("ascii")
-        task = json.loads(text, parse_int=_exact, parse_float=_exact, parse_constant=_exact)
+        text, task, cohort = _read(assignment)
         self._hash = hashlib.sha256(text).digest()
         _require(hash in (None, self._hash.hex()), f"its hash {self._hash.hex()} is not the pinned one, {hash}")
         _check(task)
-        cohort, o = given.get("cohort"), task["oracle"]
-        _require(_is_integer(cohort, 0, task["cohorts"] - 1), f"its cohort {cohort!r} is out of range")
-        self._header, self._supply = b"\x01" + self._hash[:8] + cohort.to_bytes(2, "big"), entropy or _system_bytes
+        o = task["oracle"]
+        _require(_is_integer(cohort, 0, task["cohorts"] - 1), "its cohort is out of range")
+        _require(task.get("trust") != "dap", "its clients send shares to aggregators of DAP, not reports")
+        self._header = b"\x01" + self._hash[:8] + cohort.to_bytes(2, "big")
+        self._supply: Supply = _system_bytes  # private, so that only tests put other bytes in its place
         self._draw, self._second = _ORACLES[o["kind"]][0](o, self._hash, cohort), None
-        self._slot, self._encode = _domain(task)[1], _payload(o)
+        self._slot, (length, self._encode) = _domain(task)[1], _payload(o)
+        _require(_is_integer(task.get("max_bytes"), 31 + length), "its reports are longer than its max_bytes")
         if task["repeat"] == "two_stage":
             second = task["second"] | {"size": _ORACLES[o["kind"]][2](o)}
             self._second = _coins(second) if o["kind"] == "unary" else _krr(second)
