@@ -178,7 +178,7 @@ class BloomRappor:
             >>> import discreet as dp
             >>> rappor = dp.local.BloomRappor(bits=16, hashes=2, cohorts=64, f=0.5, p=0.5, q=0.75)
             >>> rappor.bloom_bits("foo", 0)
-        (6,)
+            (6,)
         """
         digest = hashlib.md5(cohort.to_bytes(4, "big") + word.encode(), usedforsecurity=False).digest()
         return tuple(sorted({byte % self.bits for byte in digest[: self.hashes]}))

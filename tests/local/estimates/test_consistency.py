@@ -31,3 +31,6 @@ def test_shares_and_tables():
     counts = ConsistentCounts(["a", "b"], simplex([12.0, -2.0], 10), 10)
     assert counts.shares.tolist() == [1, 0]
     assert counts.to_pandas()["count"].tolist() == [10, 0]
+    assert counts.top(1) == [("a", 10.0)]
+    assert repr(counts).splitlines()[0] == "10 reports, 2 values; counts add up, and are biased"
+    assert "array" not in repr(counts)

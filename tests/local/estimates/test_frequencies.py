@@ -1,5 +1,8 @@
 """Estimates are unbiased, and all of their intervals hold at once as often as stated."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -8,6 +11,7 @@ import discreet as dp
 from discreet.errors import ParameterError, SourceError, UnsupportedError
 from discreet.local.collector.accumulator import Accumulator
 from discreet.local.collector.counting import count_reports
+from discreet.local.estimates import ConsistentCounts, FrequencyEstimates, HeavyHitters, JointEstimates
 from discreet.local.estimates.frequencies import estimate
 from local_reports import bitmap_task, drawn_reports, subset_task, symbol_reports, symbol_task
 
@@ -117,6 +121,57 @@ def test_a_table_has_the_values_of_the_domain():
     assert len(estimates) == 3
     assert estimates.top(1)[0][1] == estimates.estimates.max()
     assert "50 reports, 3 values; with probability 0.95 all intervals hold" in repr(estimates)
+
+
+def test_estimates_of_numbered_slots_have_their_numbers():
+    task = symbol_task(6)
+    estimates = estimate(task, count_reports(task, symbol_reports(task, 50)))
+    assert estimates.to_arrow()["value"].to_pylist() == [0, 1, 2, 3, 4, 5]
+    assert list(estimates.values) == [0, 1, 2, 3, 4, 5]
+
+
+def test_the_largest_are_in_order_and_a_negative_number_of_them_is_refused():
+    task = symbol_task(6)
+    estimates = estimate(task, count_reports(task, symbol_reports(task, 50)))
+    order = np.argsort(-estimates.estimates, kind="stable").tolist()
+    for number in (0, 1, 4, 6, 60):
+        assert [value for value, *_ in estimates.top(number)] == order[:number]
+    with pytest.raises(ParameterError, match="number=-1"):
+        estimates.top(-1)
+
+
+def test_a_listing_has_no_negative_zero_no_control_characters_and_the_right_number():
+    values, none = ["\x1b[31mred", "green"], np.zeros(2)
+    shown = repr(FrequencyEstimates(values, np.array([-0.3, 1.0]), none, none, none, 0.9999995, "normal", 1))
+    assert shown.startswith("1 report, 2 values; with probability 0.9999995 all")
+    assert "-0" not in shown
+    assert r"\x1b[31mred" in shown
+    assert "3 more" in repr(FrequencyEstimates(range(13), *[np.zeros(13)] * 4, 0.95, "normal", 1))
+
+
+class _WithoutPandas:
+    def to_pandas(self, **_: object) -> None:
+        raise ModuleNotFoundError("No module named 'pandas'")
+
+
+@pytest.mark.parametrize("kind", [FrequencyEstimates, ConsistentCounts, HeavyHitters, JointEstimates])
+def test_a_frame_without_pandas_is_refused_with_another_call(monkeypatch, kind):
+    monkeypatch.setattr(kind, "to_arrow", lambda _: _WithoutPandas())
+    with pytest.raises(UnsupportedError, match="pandas is not installed"):
+        kind.to_pandas(object.__new__(kind))
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 1.5, -1, math.nan, Fraction(10**20 - 1, 10**20)])
+def test_a_confidence_is_above_0_and_below_1(confidence):
+    task = symbol_task(6)
+    with pytest.raises(ParameterError, match="confidence"):
+        estimate(task, count_reports(task, symbol_reports(task, 50)), confidence)
+
+
+@pytest.mark.parametrize("wrong", [None, [1, 2], np.ones(6)])
+def test_estimates_of_something_else_than_an_accumulator_are_refused(wrong):
+    with pytest.raises(ParameterError, match="accumulator of a collection"):
+        estimate(symbol_task(6), wrong)
 
 
 def test_two_stages_are_decoded_together():

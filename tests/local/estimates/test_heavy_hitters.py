@@ -8,7 +8,7 @@ import pytest
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.local.collector.accumulator import Accumulator
-from discreet.local.estimates.heavy_hitters import PrefixTree
+from discreet.local.estimates.heavy_hitters import HeavyHitters, PrefixTree
 
 HEX = "0123456789abcdef"
 
@@ -72,6 +72,24 @@ def test_shorter_values_are_filled_up_and_others_are_reported_as_other():
     assert tree.prefix("b") == "baa"
     assert tree.task.domain.slot(tree.prefix("b")) == 1
     assert tree.task.domain.slot(tree.prefix("abc")) is None
+
+
+def test_a_value_that_is_no_text_and_counts_that_are_none_are_refused():
+    tree = PrefixTree("ab", (1, 3), 1, 1_000)
+    with pytest.raises(ParameterError, match="prefixes of texts"):
+        tree.prefix(5)
+    with pytest.raises(ParameterError, match="accumulator of a collection"):
+        tree.extend(None)
+
+
+def test_a_result_prints_its_largest_values():
+    ones = np.full(12, 0.25)
+    found = HeavyHitters(tuple("abcdefghijkl"), ones, ones, ones, 0.95, 1, 0.01)
+    lines = repr(found).splitlines()
+    assert lines[0].startswith("12 frequent values, above a share of 1.00%; 1 report;")
+    assert (len(lines), lines[-1].split()) == (12, ["...", "2", "more"])
+    assert found.to_pandas().shape == (12, 4)
+    assert HeavyHitters((), *[np.zeros(0)] * 3, 0.95, 1, 0.01).to_arrow().num_rows == 0
 
 
 def test_no_surviving_prefix_is_a_result_of_its_own():

@@ -12,6 +12,7 @@ from discreet.local.estimates.intervals import NoiseVariance, half_widths, inter
 def test_the_quantile_is_that_of_bonferroni():
     assert normal_quantile(1, 0.95) == pytest.approx(1.959964)
     assert normal_quantile(10, 0.95) == pytest.approx(NormalDist().inv_cdf(1 - 0.05 / 20))
+    assert 9 < normal_quantile(2**24, 1 - 1e-12) < 10
 
 
 @pytest.mark.parametrize("slope", [-0.5, 0.0, 2.0])

@@ -84,6 +84,34 @@ def test_pairs_of_the_product_domain_are_estimated_as_one_attribute(samples):
     clients = pairs.table(np.bincount(slots, minlength=6))
     assert (np.abs(table - clients) < 6 * errors).all()
     assert pairs.slot("c", 1) is None
+    joint = pairs.estimate(task, state)
+    assert (joint.estimates == table).all()
+    assert (joint.first, list(joint.second), joint.epsilon) == (["a", "b"], [0, 1, 2], 2)
+    assert joint.top(1)[0][:2] == ("a", 1)
+    assert "a, 1" in repr(joint)
+    with pytest.raises(ParameterError, match="another domain"):
+        ProductDomain(pairs.second, pairs.second).estimate(task, state)
+
+
+def test_a_joint_table_prints_its_largest_pairs_and_becomes_a_frame():
+    found = estimate_joint(FIRST, SECOND, simulated(FIRST, SECOND, CLIENTS, np.random.default_rng()))
+    assert found.to_pandas().columns.tolist() == ["first", "second", "estimate", "standard_error", "low", "high"]
+    assert [each[:2] for each in found.top(2)] == [(0, 0), (2, 3)]
+    assert "array" not in repr(found)
+    assert "12 pairs of values" in repr(found)
+    assert len(repr(found).splitlines()) == 12
+
+
+@pytest.mark.parametrize("wrong", [("a",), b"ab", None, (b"a", b"b", b"c")])
+def test_something_else_than_pairs_of_reports_is_refused(wrong):
+    with pytest.raises(ParameterError, match="a client sends two reports"):
+        count_pairs(FIRST, SECOND, [wrong])
+
+
+def test_a_table_of_fractions_of_pairs_is_refused():
+    for wrong in (np.full((3, 4), 0.5), np.array([[-1, 2, 0, 0]] * 3)):
+        with pytest.raises(ParameterError, match="count_pairs"):
+            estimate_joint(FIRST, SECOND, wrong)
 
 
 def test_few_pairs_get_intervals_that_always_hold():

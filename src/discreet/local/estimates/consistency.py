@@ -6,6 +6,7 @@ Estimation with Consistency, NDSS 2020). It is post-processing. The result is bi
 and the common ones move, so there are no intervals. Norm-sub also makes false reports more effective.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.errors import public_class
+from discreet.exact.numbers import whole
+from discreet.local.estimates.listing import SHOWN, listing, whole_text
+from discreet.plan.wording import counted
+from discreet.release.forms import pandas_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 @public_class
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ConsistentCounts:
     """Counts that are not negative and add up; biased, and without intervals.
 
@@ -36,9 +41,30 @@ class ConsistentCounts:
         [{'value': 'red', 'count': 10.0}, {'value': 'green', 'count': 0.0}]
     """
 
-    values: list[str] | list[int] | list[float]
+    values: Sequence[str] | Sequence[int] | Sequence[float]
     counts: Floats
     reports: int
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __repr__(self) -> str:
+        heading = f"{counted(self.reports, 'report')}, {counted(len(self), 'value')}; counts add up, and are biased"
+        return listing(heading, ((value, f"{whole_text(count):>12}") for value, count in self.top()), len(self) - SHOWN)
+
+    def top(self, number: int = SHOWN) -> list[tuple[str | int | float, float]]:
+        """The values of the largest counts.
+
+        Args:
+            number: How many. Default 10.
+
+        Returns:
+            A value and its count, largest first.
+
+        Raises:
+            ParameterError: If the number is negative.
+        """
+        return [(self.values[slot], float(self.counts[slot])) for slot in largest(self.counts, number)]
 
     @property
     def shares(self) -> Floats:
@@ -51,16 +77,34 @@ class ConsistentCounts:
         Returns:
             The columns value and count.
         """
-        return pa.table({"value": self.values, "count": self.counts})
+        return pa.table({"value": value_column(self.values), "count": self.counts})
 
     def to_pandas(self) -> "pd.DataFrame":
         """The counts as a pandas frame.
 
         Returns:
             The columns value and count.
+
+        Raises:
+            UnsupportedError: If pandas is not installed.
         """
-        frame: pd.DataFrame = self.to_arrow().to_pandas()
-        return frame
+        return pandas_frame(self.to_arrow())
+
+
+def largest(counts: Floats, number: int) -> list[int]:
+    """Places of the largest counts, largest first; of equal ones the first."""
+    wanted = min(whole(number, "number", least=0), len(counts))
+    if not wanted:
+        return []
+    bound = np.partition(counts, len(counts) - wanted)[len(counts) - wanted]
+    places = np.flatnonzero(counts >= bound)
+    order: list[int] = places[np.argsort(-counts[places], kind="stable")][:wanted].tolist()
+    return order
+
+
+def value_column(values: Sequence[str] | Sequence[int] | Sequence[float]) -> pa.Array:
+    """Values as an Arrow column; slots without texts are a range, which takes no memory until here."""
+    return pa.array(np.arange(len(values)) if isinstance(values, range) else values)
 
 
 def simplex(counts: Floats | list[float], total: float) -> Floats:

@@ -4,6 +4,7 @@ The estimates are unbiased and may be negative. Intervals are about the reports 
 from clients with each value. They hold if clients follow the task; `dp.local.poisoning` is about those that do not.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,21 +13,22 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, SourceError, UnsupportedError, public_class, short_traceback
-from discreet.exact.numbers import probability
+from discreet.local.collector.accumulator import Accumulator
 from discreet.local.collector.payloads import layout_of
-from discreet.local.estimates.consistency import ConsistentCounts, simplex
-from discreet.local.estimates.intervals import Method, NoiseVariance, intervals, method_for
+from discreet.local.estimates.consistency import ConsistentCounts, largest, simplex, value_column
+from discreet.local.estimates.intervals import Method, NoiseVariance, confidence_level, intervals, method_for
+from discreet.local.estimates.listing import SHOWN, count_row, listing
 from discreet.local.oracles.oracle import FrequencyOracle
+from discreet.plan.wording import counted
+from discreet.release.forms import pandas_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from discreet.local.collector.accumulator import Accumulator
     from discreet.local.domain import SlotDomain
     from discreet.local.task import Task
 
 Floats = NDArray[np.float64]
-_SHOWN = 10
 
 
 @public_class
@@ -54,7 +56,7 @@ class FrequencyEstimates:
         'red'
     """
 
-    values: list[str] | list[int] | list[float]
+    values: Sequence[str] | Sequence[int] | Sequence[float]
     estimates: Floats
     standard_errors: Floats
     low: Floats
@@ -67,24 +69,27 @@ class FrequencyEstimates:
         return len(self.estimates)
 
     def __repr__(self) -> str:
-        lines = [
-            f"{self.reports:,} reports, {len(self):,} values; with probability {self.confidence:g} all intervals hold"
-        ]
-        lines += [f"{value!s:>20} {count:12,.0f}   {low:,.0f} to {high:,.0f}" for value, count, low, high in self.top()]
-        return "\n".join(lines)
+        what = f"{counted(self.reports, 'report')}, {counted(len(self), 'value')}"
+        heading = f"{what}; with probability {self.confidence:.15g} all intervals hold"
+        return listing(heading, (count_row(*row) for row in self.top()), len(self) - SHOWN)
 
-    def top(self, number: int = _SHOWN) -> list[tuple[str | int | float, float, float, float]]:
+    def top(self, number: int = SHOWN) -> list[tuple[str | int | float, float, float, float]]:
         """The values of the largest estimates. Their estimates are biased upwards; the intervals still hold.
 
         Args:
-            number: How many.
+            number: How many. Default 10.
 
         Returns:
             A value, its estimate and both ends of its interval, largest first.
+
+        Raises:
+            ParameterError: If the number is negative.
         """
-        order = np.argsort(-self.estimates, kind="stable")[:number]
-        columns = (self.estimates, self.low, self.high)
-        return [(self.values[slot], *(float(column[slot]) for column in columns)) for slot in order.tolist()]
+        rows = largest(self.estimates, number)
+        return [
+            (self.values[slot], float(self.estimates[slot]), float(self.low[slot]), float(self.high[slot]))
+            for slot in rows
+        ]
 
     def consistent(self) -> ConsistentCounts:
         """Counts that are not negative and add up to the number of reports, by norm-sub.
@@ -104,16 +109,18 @@ class FrequencyEstimates:
         """
         names = ("estimate", "standard_error", "low", "high")
         columns = (self.estimates, self.standard_errors, self.low, self.high)
-        return pa.table({"value": self.values} | dict(zip(names, columns, strict=True)))
+        return pa.table({"value": value_column(self.values)} | dict(zip(names, columns, strict=True)))
 
     def to_pandas(self) -> "pd.DataFrame":
         """The estimates as a pandas frame.
 
         Returns:
             The columns value, estimate, standard_error, low and high.
+
+        Raises:
+            UnsupportedError: If pandas is not installed.
         """
-        frame: pd.DataFrame = self.to_arrow().to_pandas()
-        return frame
+        return pandas_frame(self.to_arrow())
 
 
 @short_traceback
@@ -144,7 +151,7 @@ def estimate(
         >>> bool(dp.local.estimates.estimate(task, state).estimates.sum().round() == 1_000)
         True
     """
-    level = float(probability(confidence, "confidence", example="0.95"))
+    level = confidence_level(confidence)
     oracle = _frequency_oracle(task)
     check_counts(task, accumulator)
     reports, slots = accumulator.reports, oracle.size
@@ -166,6 +173,12 @@ def noise_of(oracle: FrequencyOracle, reports: int, counts: Floats, errors: Floa
 
 def check_counts(task: "Task", accumulator: "Accumulator") -> None:
     """Refuse counts that are not those of a task."""
+    if not isinstance(accumulator, Accumulator):
+        raise ParameterError(
+            f"counts of type {type(accumulator).__name__}",
+            because="estimates are made of the accumulator of a collection",
+            instead="estimate(task, dp.local.collector.count_reports(task, reports))",
+        )
     if accumulator.task != task.hash:
         raise ParameterError(
             f"counts of the task {accumulator.task[:16]}",
@@ -185,12 +198,12 @@ def check_counts(task: "Task", accumulator: "Accumulator") -> None:
         )
 
 
-def labels(domain: "SlotDomain") -> list[str] | list[int] | list[float]:
+def labels(domain: "SlotDomain") -> Sequence[str] | Sequence[int] | Sequence[float]:
     """The values of a domain, as a column."""
     if domain.is_numeric:
         return [float(domain.label(slot)) for slot in range(domain.size)]
     texts = domain.values  # noqa: PD011 - not a frame of pandas
-    return list(range(domain.size)) if texts is None else list(texts)
+    return range(domain.size) if texts is None else list(texts)
 
 
 def _frequency_oracle(task: "Task") -> FrequencyOracle:

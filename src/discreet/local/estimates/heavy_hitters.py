@@ -29,9 +29,14 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number
 from discreet.local.estimates.frequencies import FrequencyEstimates, estimate
+from discreet.local.estimates.listing import SHOWN, listing
 from discreet.local.task import Task
+from discreet.plan.wording import counted
+from discreet.release.forms import pandas_frame
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from discreet.local.collector.accumulator import Accumulator
 
 Floats = NDArray[np.float64]
@@ -40,7 +45,7 @@ OTHER = ""
 
 
 @public_class
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HeavyHitters:
     """Frequent values, largest estimate first; none is a result too.
 
@@ -66,13 +71,36 @@ class HeavyHitters:
     reports: int
     threshold: float
 
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        what = f"{counted(len(self), 'frequent value')}, above a share of {self.threshold:.2%}"
+        heading = (
+            f"{what}; {counted(self.reports, 'report')}; with probability {self.confidence:.15g} all intervals hold"
+        )
+        rows = zip(self.values[:SHOWN], self.shares, self.low, self.high, strict=False)
+        return listing(heading, (_share_row(*row) for row in rows), len(self) - SHOWN)
+
     def to_arrow(self) -> pa.Table:
         """The values as an Arrow table.
 
         Returns:
             The columns value, share, low and high.
         """
-        return pa.table({"value": self.values, "share": self.shares, "low": self.low, "high": self.high})
+        values = pa.array(self.values, pa.string())
+        return pa.table({"value": values, "share": self.shares, "low": self.low, "high": self.high})
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The values as a pandas frame.
+
+        Returns:
+            The columns value, share, low and high.
+
+        Raises:
+            UnsupportedError: If pandas is not installed.
+        """
+        return pandas_frame(self.to_arrow())
 
 
 @public_class
@@ -164,7 +192,16 @@ class PrefixTree:
 
         Returns:
             The prefix; the client reports the default slot if it is not a candidate.
+
+        Raises:
+            ParameterError: If the value is not text.
         """
+        if not isinstance(value, str):
+            raise ParameterError(
+                f"a value of type {type(value).__name__}",
+                because="the tree is of prefixes of texts",
+                instead=f'tree.prefix("{self.alphabet[:2]}")',
+            )
         return value.ljust(self.lengths[-1], self.alphabet[0])[: self.lengths[self.level]]
 
     def extend(self, accumulator: "Accumulator", confidence: float = 0.95) -> "PrefixTree":
@@ -186,10 +223,14 @@ class PrefixTree:
         threshold = _threshold(self.task, estimates)
         order = np.argsort(-estimates.estimates[1:], kind="stable")[: self.width] + 1
         slots = [int(slot) for slot in order if estimates.estimates[slot] > threshold]
-        parents = tuple(str(estimates.values[slot]) for slot in slots)
+        parents = tuple(str(estimates.values[slot]) for slot in slots)  # noqa: PD011 - not a frame of pandas
         if parents and self.level + 1 < len(self.lengths):
             return replace(self, parents=parents, level=self.level + 1)
         return replace(self, parents=parents, result=_result(estimates, slots, parents, threshold))
+
+
+def _share_row(value: str, share: float, low: float, high: float) -> tuple[str, str, str]:
+    return value, f"{share:>8.2%}", f" {low:.2%} to {high:.2%}"
 
 
 def _threshold(task: Task, estimates: FrequencyEstimates) -> float:

@@ -19,6 +19,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import ParameterError
+from discreet.exact.numbers import Number, probability
+
 Method = Literal["normal", "bernstein"]
 Floats = NDArray[np.float64]
 
@@ -81,9 +84,21 @@ def half_widths(
     return reach(variances, step, slope, comparisons, confidence)
 
 
+def confidence_level(confidence: Number) -> float:
+    """A confidence that intervals may have; with 0 they would say nothing."""
+    level = probability(confidence, "confidence", example="0.95")
+    if not 0 < float(level) < 1:
+        raise ParameterError(
+            f"confidence={confidence}",
+            because="an interval holds with a probability above 0 and below 1",
+            instead="confidence=0.95",
+        )
+    return float(level)
+
+
 def normal_quantile(comparisons: int, confidence: float) -> float:
     """The normal quantile of two-sided intervals, so many at once."""
-    return NormalDist().inv_cdf(1 - (1 - confidence) / (2 * comparisons))
+    return -NormalDist().inv_cdf((1 - confidence) / (2 * comparisons))
 
 
 def log_level(comparisons: int, confidence: float) -> float:

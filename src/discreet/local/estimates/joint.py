@@ -6,7 +6,7 @@
   columns of the table of symbols. Each attribute alone is then estimated as well as ever.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -16,16 +16,22 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, UnsupportedError, public_class, short_traceback
-from discreet.exact.numbers import probability
 from discreet.local.collector.payloads import Counts, layout_of
 from discreet.local.collector.reports import ReportTable, read_reports
 from discreet.local.domain import SlotDomain, read_number
-from discreet.local.estimates.frequencies import labels
-from discreet.local.estimates.intervals import Method, NoiseVariance, half_widths, method_for
+from discreet.local.estimates.consistency import largest
+from discreet.local.estimates.frequencies import estimate, labels
+from discreet.local.estimates.intervals import Method, NoiseVariance, confidence_level, half_widths, method_for
+from discreet.local.estimates.listing import SHOWN, count_row, listing
 from discreet.local.oracles.oracle import FrequencyOracle
 from discreet.local.report_format import REPORT_ID_BYTES
+from discreet.plan.wording import counted
+from discreet.release.forms import pandas_frame
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from discreet.local.collector.accumulator import Accumulator
     from discreet.local.task import Task
 
 Floats = NDArray[np.float64]
@@ -82,9 +88,47 @@ class ProductDomain:
         """
         return np.asarray(column, dtype=np.float64).reshape(self.first.size, self.second.size)
 
+    def estimate(
+        self, task: "Task", accumulator: "Accumulator", confidence: float = 0.95, *, method: Method | None = None
+    ) -> "JointEstimates":
+        """Estimate how many clients have each pair of values, from reports of a task with this domain.
+
+        Args:
+            task: The task, whose clients report `slot(first, second)`.
+            accumulator: The counts of its reports.
+            confidence: Probability that the intervals of all pairs hold at once. Default 0.95.
+            method: "normal" or "bernstein". Default: "normal" where there are enough reports for it.
+
+        Returns:
+            Estimates of all pairs, by their values in place of their slots.
+
+        Raises:
+            ParameterError: If the task has another domain, the counts are those of another task, or there are none.
+            UnsupportedError: If the task asks for a mean.
+        """
+        if task.domain != self.domain:
+            raise ParameterError(
+                f"pairs of values from a task of {task.domain.size:,} slots",
+                because=f"the task has another domain than {self.first.size:,} x {self.second.size:,} pairs",
+                instead="Task.choose(domain=pairs.domain, epsilon=1, n=1_000_000)",
+            )
+        found = estimate(task, accumulator, confidence, method=method)
+        return JointEstimates(
+            labels(self.first),
+            labels(self.second),
+            estimates=self.table(found.estimates),
+            standard_errors=self.table(found.standard_errors),
+            low=self.table(found.low),
+            high=self.table(found.high),
+            confidence=found.confidence,
+            method=found.method,
+            reports=found.reports,
+            epsilon=read_number(task.epsilon, "epsilon"),
+        )
+
 
 @public_class
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class JointEstimates:
     """Estimated counts of pairs of values. Rows are values of the first attribute, columns of the second.
 
@@ -97,8 +141,8 @@ class JointEstimates:
         high: Upper end of each interval.
         confidence: Probability that all intervals hold at once.
         method: How the intervals were computed.
-        reports: Number of pairs of reports.
-        epsilon: The loss of one client, who sent both reports: the sum of both epsilons.
+        reports: Number of clients: of pairs of reports, or of reports of a pair.
+        epsilon: The loss of one client: the sum of both epsilons, or that of one report of a pair.
 
     Example:
         >>> import numpy as np
@@ -107,8 +151,8 @@ class JointEstimates:
         Fraction(2, 1)
     """
 
-    first: list[str] | list[int] | list[float]
-    second: list[str] | list[int] | list[float]
+    first: Sequence[str] | Sequence[int] | Sequence[float]
+    second: Sequence[str] | Sequence[int] | Sequence[float]
     estimates: Floats
     standard_errors: Floats
     low: Floats
@@ -117,6 +161,33 @@ class JointEstimates:
     method: Method
     reports: int
     epsilon: Fraction
+
+    def __len__(self) -> int:
+        return self.estimates.size
+
+    def __repr__(self) -> str:
+        what = f"{counted(self.reports, 'client')}, {counted(len(self), 'pair')} of values"
+        heading = f"{what}; with probability {self.confidence:.15g} all intervals hold"
+        rows = (count_row(f"{first}, {second}", *numbers) for first, second, *numbers in self.top())
+        return listing(heading, rows, len(self) - SHOWN)
+
+    def top(self, number: int = SHOWN) -> list[tuple[str | int | float, str | int | float, float, float, float]]:
+        """The pairs of the largest estimates. Their estimates are biased upwards; the intervals still hold.
+
+        Args:
+            number: How many. Default 10.
+
+        Returns:
+            Both values, the estimate of the pair and both ends of its interval, largest first.
+
+        Raises:
+            ParameterError: If the number is negative.
+        """
+        places = [divmod(place, len(self.second)) for place in largest(self.estimates.ravel(), number)]
+        return [
+            (self.first[i], self.second[j], float(self.estimates[i, j]), float(self.low[i, j]), float(self.high[i, j]))
+            for i, j in places
+        ]
 
     def to_arrow(self) -> pa.Table:
         """The estimates as an Arrow table, one row a pair.
@@ -129,6 +200,17 @@ class JointEstimates:
         numbers = (self.estimates, self.standard_errors, self.low, self.high)
         values = {"first": [self.first[i] for i in rows], "second": [self.second[i] for i in columns]}
         return pa.table(values | {name: each.ravel() for name, each in zip(names, numbers, strict=True)})
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The estimates as a pandas frame, one row a pair.
+
+        Returns:
+            The columns first, second, estimate, standard_error, low and high.
+
+        Raises:
+            UnsupportedError: If pandas is not installed.
+        """
+        return pandas_frame(self.to_arrow())
 
 
 @short_traceback
@@ -148,6 +230,7 @@ def count_pairs(first: "Task", second: "Task", pairs: Iterable[tuple[bytes, byte
         Pairs by symbol of the first and symbol of the second report.
 
     Raises:
+        ParameterError: If there is something else than pairs of reports.
         UnsupportedError: If reports of a task are not one symbol that means the same in every cohort.
 
     Example:
@@ -159,7 +242,7 @@ def count_pairs(first: "Task", second: "Task", pairs: Iterable[tuple[bytes, byte
         10
     """
     widths = [_symbols(task) for task in (first, second)]
-    rows = list(pairs)
+    rows = [_pair(pair) for pair in pairs]
     tables = [
         _of_batch(read_reports(task, [pair[i] for pair in rows]), batch) for i, task in enumerate((first, second))
     ]
@@ -206,9 +289,10 @@ def estimate_joint(
         >>> float(dp.local.estimates.estimate_joint(*tasks, counts).epsilon)
         2.0
     """
-    level = float(probability(confidence, "confidence", example="0.95"))
+    level = confidence_level(confidence)
     table, reports = np.asarray(counts), int(np.sum(counts))
-    if table.shape != (_symbols(first), _symbols(second)) or not reports:
+    is_counted = table.dtype.kind in "iu" and table.min(initial=0) >= 0
+    if table.shape != (_symbols(first), _symbols(second)) or not reports or not is_counted:
         raise ParameterError(
             f"{reports} pairs in a table of {' x '.join(map(str, table.shape))}",
             because="a table has a row for each symbol of the first task, and a column for each of the second",
@@ -259,6 +343,16 @@ def _mixture(by_kind: Floats, shares: Floats) -> Floats:
     neither = np.clip(1 - both - rows - columns, 0, 1)
     variances: Floats = neither * by_kind[0] + columns * by_kind[1] + rows * by_kind[2] + both * by_kind[3]
     return variances.clip(min=by_kind.min())
+
+
+def _pair(pair: object) -> tuple[object, object]:
+    if isinstance(pair, tuple | list) and len(pair) == 2:
+        return pair[0], pair[1]
+    raise ParameterError(
+        f"a {type(pair).__name__} in the place of a pair of reports",
+        because="a client sends two reports, one for each task",
+        instead="count_pairs(first, second, [(report_of_first, report_of_second), ...])",
+    )
 
 
 def _of_batch(table: ReportTable, batch: int) -> ReportTable:

@@ -14,9 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import UnsupportedError, public_class, short_traceback
-from discreet.exact.numbers import probability
 from discreet.local.estimates.frequencies import check_counts
-from discreet.local.estimates.intervals import Method, NoiseVariance, log_level, method_for, normal_quantile
+from discreet.local.estimates.intervals import (
+    Method,
+    NoiseVariance,
+    confidence_level,
+    log_level,
+    method_for,
+    normal_quantile,
+)
 from discreet.local.oracles.mean import MeanOracle
 
 if TYPE_CHECKING:
@@ -82,7 +88,7 @@ def estimate_mean(task: "Task", accumulator: "Accumulator", confidence: float = 
         >>> dp.local.estimates.estimate_mean(task, state).method
         'normal'
     """
-    level = float(probability(confidence, "confidence", example="0.95"))
+    level = confidence_level(confidence)
     oracle = task.decoder
     if not isinstance(oracle, MeanOracle):
         raise UnsupportedError(
