@@ -17,12 +17,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.accounting import shuffling
 from discreet.errors import ParameterError
 from discreet.exact.numbers import Number, positive, probability, whole
 from discreet.local.oracles import FrequencyOracle
+from discreet.local.oracles.randomizer import Counts
 from discreet.local.simulation import simulate
 from discreet.local.task import Task
 from discreet.mechanisms.laplace import Laplace
@@ -37,8 +37,6 @@ _LABEL = 104
 _LARGEST_LOCAL = 20
 _REPLACED = 2
 """L1 sensitivity of all counts, where one client changes its value: the neighbours of the local model."""
-
-Histogram = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -193,13 +191,13 @@ def local_epsilon(*, epsilon: Fraction, delta: Fraction, reports: int) -> Fracti
     return max(epsilon, Fraction(low, _STEPS))
 
 
-def _histogram(clients: int, size: int, generator: np.random.Generator) -> Histogram:
+def _histogram(clients: int, size: int, generator: np.random.Generator) -> Counts:
     """Clients by value; the value of rank r has a share proportional to 1/r."""
     weights = 1 / np.arange(1, size + 1)
     return generator.multinomial(clients, weights / weights.sum())
 
 
-def _of_reports(trust: Any, epsilon: Fraction, histogram: Histogram, generator: np.random.Generator) -> TrustError:
+def _of_reports(trust: Any, epsilon: Fraction, histogram: Counts, generator: np.random.Generator) -> TrustError:
     clients = int(histogram.sum())
     task = Task.choose(domain=len(histogram), epsilon=epsilon, n=clients, trust=trust)
     oracle = cast(FrequencyOracle, task.oracle)

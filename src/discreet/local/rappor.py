@@ -36,14 +36,13 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number, probability, whole
 from discreet.exact.rounding import log_up
+from discreet.local.oracles.randomizer import Counts, Floats
 
 _STEPS_OF_F = 128
 _STEPS_IN_CPP = 256
 _MOST_HASHES = 16
 _MOST_BITS = 256
 _STILL = 1e-10
-
-Floats = NDArray[np.float64]
 
 
 @public_class
@@ -183,7 +182,7 @@ class BloomRappor:
         digest = hashlib.md5(cohort.to_bytes(4, "big") + word.encode(), usedforsecurity=False).digest()
         return tuple(sorted({byte % self.bits for byte in digest[: self.hashes]}))
 
-    def bit_counts(self, counts: NDArray[np.int64], reports: Sequence[int]) -> Floats:
+    def bit_counts(self, counts: Counts, reports: Sequence[int]) -> Floats:
         """Unbiased numbers of clients whose word sets each bit.
 
         Args:
@@ -203,7 +202,7 @@ class BloomRappor:
 
     def decode(
         self,
-        counts: NDArray[np.int64],
+        counts: Counts,
         reports: Sequence[int],
         candidates: Sequence[str],
         *,
@@ -252,7 +251,7 @@ class BloomRappor:
             for word, count, value, error, found in zip(candidates, bounded, solved, errors, significant, strict=False)
         ]
 
-    def _checked(self, counts: NDArray[np.int64], reports: Sequence[int]) -> tuple[Floats, Floats]:
+    def _checked(self, counts: Counts, reports: Sequence[int]) -> tuple[Floats, Floats]:
         ones, sizes = np.asarray(counts, dtype=np.float64), np.asarray(reports, dtype=np.float64)
         is_shaped = ones.shape == (self.cohorts, self.bits) and sizes.shape == (self.cohorts,)
         if not is_shaped or (ones < 0).any() or (ones > sizes[:, None]).any():
@@ -272,7 +271,7 @@ class BloomRappor:
         columns[:, :, -1] = shares[:, None] * (1 - (1 - 1 / self.bits) ** self.hashes)
         return columns.reshape(self.cohorts * self.bits, -1)
 
-    def _noise_variances(self, counts: NDArray[np.int64], sizes: Floats) -> Floats:
+    def _noise_variances(self, counts: Counts, sizes: Floats) -> Floats:
         """Variance of each estimated bit count, at the share of ones that was seen, kept away from zero."""
         low, high = map(float, self.rates)
         seen = np.clip(counts / np.maximum(sizes[:, None], 1.0), min(low, high), max(low, high))

@@ -18,10 +18,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, SourceError, public_class, short_traceback
 from discreet.local.collector.payloads import layout_of
+from discreet.local.oracles.randomizer import Counts
 from discreet.local.report_format import MOST_BATCHES
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ _DIGEST = 16
 _HASH = re.compile("[0-9a-f]{64}", re.ASCII)
 _KEY = np.dtype([("shard", ">u4"), ("shards", ">u4"), ("sequence", ">u8"), ("digest", f"V{_DIGEST}")])
 _INTEGER = np.dtype(">i8")
-
-Counts = NDArray[np.int64]
 
 
 class PartialKey(NamedTuple):

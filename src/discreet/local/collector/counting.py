@@ -10,8 +10,9 @@ import numpy as np
 
 from discreet.errors import ParameterError, short_traceback
 from discreet.local.collector.accumulator import Accumulator, PartialKey
-from discreet.local.collector.payloads import Counts, PayloadLayout, layout_of
+from discreet.local.collector.payloads import PayloadLayout, layout_of
 from discreet.local.collector.reports import ReportTable, read_reports, shard_of
+from discreet.local.oracles.randomizer import Counts
 from discreet.local.report_format import REPORT_ID_BYTES
 
 if TYPE_CHECKING:

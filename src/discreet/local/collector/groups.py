@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import SourceError
-from discreet.local.collector.accumulator import Counts
 from discreet.local.collector.payloads import Bytes, PayloadLayout, layout_of
+from discreet.local.oracles.randomizer import Counts
 
 if TYPE_CHECKING:
     from discreet.local.task import Task

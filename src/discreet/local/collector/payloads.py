@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.oracles.randomizer import byte_width
+from discreet.local.oracles.randomizer import Counts, byte_width
 from discreet.local.oracles.subset import SubsetSelection
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 Form = Literal["symbol", "bitmap", "slots"]
 Bytes = NDArray[np.uint8]
-Counts = NDArray[np.int64]
 _WEIGHTS = np.array([value.bit_count() for value in range(256)], dtype=np.uint8)
 _BLOCK = 1 << 24  # unpacked bits at a time: 16 MB
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import public_class, short_traceback
-from discreet.local.collector.payloads import Bytes, Counts, PayloadLayout, big_endian, layout_of
+from discreet.local.collector.payloads import Bytes, PayloadLayout, big_endian, layout_of
+from discreet.local.oracles.randomizer import Counts
 from discreet.local.report_format import BATCH, COHORT, HEADER_BYTES, REPORT_ID, SHARD_DIGITS, TASK_ID, VERSION
 
 if TYPE_CHECKING:

@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from discreet.errors import public_class
 from discreet.exact.numbers import whole
 from discreet.local.estimates.listing import SHOWN, listing, whole_text
+from discreet.local.oracles.randomizer import Floats
 from discreet.plan.wording import counted
 from discreet.release.forms import pandas_frame
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Floats = NDArray[np.float64]
 
 
 @public_class

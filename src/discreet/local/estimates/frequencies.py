@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, SourceError, UnsupportedError, public_class, short_traceback
 from discreet.local.collector.accumulator import Accumulator
@@ -19,6 +18,7 @@ from discreet.local.estimates.consistency import ConsistentCounts, largest, simp
 from discreet.local.estimates.intervals import Method, NoiseVariance, confidence_level, intervals, method_for
 from discreet.local.estimates.listing import SHOWN, count_row, listing
 from discreet.local.oracles.oracle import FrequencyOracle
+from discreet.local.oracles.randomizer import Floats
 from discreet.plan.wording import counted
 from discreet.release.forms import pandas_frame
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from discreet.local.domain import SlotDomain
     from discreet.local.task import Task
-
-Floats = NDArray[np.float64]
 
 
 @public_class

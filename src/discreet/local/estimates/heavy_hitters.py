@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number
 from discreet.local.estimates.frequencies import FrequencyEstimates, estimate
 from discreet.local.estimates.listing import SHOWN, listing
+from discreet.local.oracles.randomizer import Floats
 from discreet.local.task import Task
 from discreet.plan.wording import counted
 from discreet.release.forms import pandas_frame
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from discreet.local.collector.accumulator import Accumulator
 
-Floats = NDArray[np.float64]
 LARGEST_LEVEL = 2**20
 OTHER = ""
 

@@ -17,13 +17,12 @@ from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.exact.numbers import Number, probability
+from discreet.local.oracles.randomizer import Floats
 
 Method = Literal["normal", "bernstein"]
-Floats = NDArray[np.float64]
 
 _INFLATION = 1.05
 

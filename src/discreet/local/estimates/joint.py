@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, UnsupportedError, public_class, short_traceback
-from discreet.local.collector.payloads import Counts, layout_of
+from discreet.local.collector.payloads import layout_of
 from discreet.local.collector.reports import ReportTable, read_reports
 from discreet.local.domain import SlotDomain, read_number
 from discreet.local.estimates.consistency import largest
@@ -24,6 +23,7 @@ from discreet.local.estimates.frequencies import estimate, labels
 from discreet.local.estimates.intervals import Method, NoiseVariance, confidence_level, half_widths, method_for
 from discreet.local.estimates.listing import SHOWN, count_row, listing
 from discreet.local.oracles.oracle import FrequencyOracle
+from discreet.local.oracles.randomizer import Counts, Floats
 from discreet.local.report_format import REPORT_ID_BYTES
 from discreet.plan.wording import counted
 from discreet.release.forms import pandas_frame
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from discreet.local.collector.accumulator import Accumulator
     from discreet.local.task import Task
-
-Floats = NDArray[np.float64]
 
 
 @public_class

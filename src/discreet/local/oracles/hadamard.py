@@ -32,7 +32,7 @@ import numpy as np
 from discreet.errors import ParameterError, public_class
 from discreet.local.oracles.fields import Fields, check_ratio, check_size, ratio_field, whole_field
 from discreet.local.oracles.oracle import TwoLevelOracle, merge_cohorts
-from discreet.local.oracles.randomizer import Counts, Estimates
+from discreet.local.oracles.randomizer import Counts, Floats
 
 
 @public_class
@@ -110,7 +110,7 @@ class HadamardResponse(TwoLevelOracle):
         """
         return (symbol >> 1 & (slot + 1)).bit_count() & 1 == symbol & 1
 
-    def support(self, counts: Counts) -> Estimates:
+    def support(self, counts: Counts) -> Floats:
         """Reports with the sign of each slot, by one fast transform.
 
         Args:
@@ -121,7 +121,7 @@ class HadamardResponse(TwoLevelOracle):
         """
         pairs = merge_cohorts(counts).reshape(self.order, 2).astype(np.float64)
         columns = walsh_hadamard(pairs[:, 0] - pairs[:, 1])
-        half: Estimates = (pairs.sum() + columns[1 : self.size + 1]) / 2
+        half: Floats = (pairs.sum() + columns[1 : self.size + 1]) / 2
         return half
 
     def to_json(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def parity(numbers: Counts) -> Counts:
     return folded & 1
 
 
-def walsh_hadamard(column: Estimates) -> Estimates:
+def walsh_hadamard(column: Floats) -> Floats:
     """The sums of a column whose length is a power of two, each term with the sign of a parity of common ones."""
     sums, half = column.copy(), 1
     while half < len(sums):

@@ -34,7 +34,7 @@ import numpy as np
 from discreet.errors import public_class
 from discreet.local.oracles.fields import Fields, check_ratio, check_size, ratio_field, whole_field
 from discreet.local.oracles.oracle import TwoLevelOracle, merge_cohorts
-from discreet.local.oracles.randomizer import Counts, Estimates
+from discreet.local.oracles.randomizer import Counts, Floats
 
 
 @public_class
@@ -114,7 +114,7 @@ class KaryResponse(TwoLevelOracle):
         """
         return symbol == slot
 
-    def support(self, counts: Counts) -> Estimates:
+    def support(self, counts: Counts) -> Floats:
         """Reports of each slot.
 
         Args:

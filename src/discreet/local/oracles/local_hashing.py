@@ -38,7 +38,7 @@ from discreet.exact.numbers import Number
 from discreet.local.oracles.fields import LARGEST_SIZE, check_fields, check_ratio, check_size, read_ratio, write_ratio
 from discreet.local.oracles.krr import KaryResponse
 from discreet.local.oracles.oracle import FrequencyOracle
-from discreet.local.oracles.randomizer import Counts, Estimates, Outcome, check_slot, ratio_within
+from discreet.local.oracles.randomizer import Counts, Floats, Outcome, check_slot, ratio_within
 
 PRIME = 2**31 - 1
 
@@ -206,7 +206,7 @@ class LocalHashing(FrequencyOracle):
         """
         return self.response.pmf(self.bucket(slot, cohort))
 
-    def support(self, counts: Counts) -> Estimates:
+    def support(self, counts: Counts) -> Floats:
         """Reports in the bucket of each slot, over all cohorts.
 
         Args:

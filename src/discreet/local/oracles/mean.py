@@ -15,7 +15,7 @@ import numpy as np
 from discreet.errors import public_class
 from discreet.exact.numbers import Number
 from discreet.local.oracles.oracle import merge_cohorts
-from discreet.local.oracles.randomizer import Counts, Estimates, LocalRandomizer, Outcome, check_slot, ratio_within
+from discreet.local.oracles.randomizer import Counts, Floats, LocalRandomizer, Outcome, check_slot, ratio_within
 
 
 @public_class
@@ -84,7 +84,7 @@ class MeanOracle(LocalRandomizer):
         return self.steps + 1
 
     @cached_property
-    def scores(self) -> Estimates:
+    def scores(self) -> Floats:
         """Scores of all symbols, as floats."""
         return np.array([float(self.score(symbol)) for symbol in range(self.symbols)])
 
@@ -152,7 +152,7 @@ class MeanOracle(LocalRandomizer):
     def _extreme_variances(self) -> tuple[Fraction, ...]:
         return tuple(map(self.variance_at, {0, self.steps // 2, (self.steps + 1) // 2, self.steps}))
 
-    def estimate(self, counts: Counts, reports: int) -> Estimates:  # noqa: ARG002
+    def estimate(self, counts: Counts, reports: int) -> Floats:  # noqa: ARG002
         """Unbiased sum of the steps of all clients.
 
         Args:
@@ -164,7 +164,7 @@ class MeanOracle(LocalRandomizer):
         """
         return np.array([merge_cohorts(np.asarray(counts)) @ self.scores])
 
-    def standard_error(self, estimates: Estimates, reports: int) -> Estimates:
+    def standard_error(self, estimates: Floats, reports: int) -> Floats:
         """The largest standard deviation that an estimated sum of steps may have.
 
         Args:

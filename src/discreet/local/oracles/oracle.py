@@ -16,7 +16,7 @@ import numpy as np
 from discreet.errors import UnsupportedError, public_class
 from discreet.exact.numbers import Number
 from discreet.local.oracles.fields import check_fields, check_ratio, read_ratio
-from discreet.local.oracles.randomizer import Counts, Estimates, LocalRandomizer, Outcome, check_slot, ratio_within
+from discreet.local.oracles.randomizer import Counts, Floats, LocalRandomizer, Outcome, check_slot, ratio_within
 
 
 @public_class
@@ -40,7 +40,7 @@ class FrequencyOracle(LocalRandomizer):
         """Probability that a report supports a given other slot."""
 
     @abstractmethod
-    def support(self, counts: Counts) -> Estimates:
+    def support(self, counts: Counts) -> Floats:
         """How many reports support each slot.
 
         Args:
@@ -84,7 +84,7 @@ class FrequencyOracle(LocalRandomizer):
         """
         return self.variance() + reports * self.floor_variance()
 
-    def estimate(self, counts: Counts, reports: int) -> Estimates:
+    def estimate(self, counts: Counts, reports: int) -> Floats:
         """Unbiased counts of all slots; they may be negative, and they need not add up.
 
         Args:
@@ -97,7 +97,7 @@ class FrequencyOracle(LocalRandomizer):
         p, q = float(self.true_rate), float(self.false_rate)
         return (self.support(np.asarray(counts)) - reports * q) / (p - q)
 
-    def standard_error(self, estimates: Estimates, reports: int) -> Estimates:
+    def standard_error(self, estimates: Floats, reports: int) -> Floats:
         """Standard deviation of each estimated count, with the frequency taken from the estimate.
 
         Args:
@@ -306,7 +306,7 @@ class TwoLevelOracle(FrequencyOracle):
         counts[symbols[:spread]] = generator.multinomial(fakes, np.full(spread, 1 / spread))
         return counts
 
-    def weights(self, slot: int) -> Estimates:
+    def weights(self, slot: int) -> Floats:
         """Probability of each symbol as a column of floats, for simulations of large alphabets.
 
         Args:

@@ -37,7 +37,7 @@ from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number
 from discreet.local.oracles.fields import Fields, check_ratio, check_size, ratio_field, whole_field
 from discreet.local.oracles.oracle import TwoLevelOracle, merge_cohorts
-from discreet.local.oracles.randomizer import Counts, Estimates, byte_width, ratio_within
+from discreet.local.oracles.randomizer import Counts, Floats, byte_width, ratio_within
 
 LARGEST_TRANSFORM = 2**25
 MOST_COORDINATES = 25  # 2^24 slots, the most of a domain, need 25 over the modulus 2
@@ -179,7 +179,7 @@ class ProjectiveGeometryResponse(TwoLevelOracle):
         pairs = zip(self.coordinates(symbol), self.coordinates(slot), strict=True)
         return sum(one * other for one, other in pairs) % self.modulus == 0
 
-    def support(self, counts: Counts) -> Estimates:
+    def support(self, counts: Counts) -> Floats:
         """Reports on the hyperplane of each slot.
 
         Args:
@@ -190,7 +190,7 @@ class ProjectiveGeometryResponse(TwoLevelOracle):
         """
         return self.hyperplanes(counts)[: self.size]
 
-    def hyperplanes(self, counts: Counts) -> Estimates:
+    def hyperplanes(self, counts: Counts) -> Floats:
         """Reports on all K hyperplanes, also those that stand for no slot, by one Fourier transform.
 
         Args:
@@ -206,7 +206,7 @@ class ProjectiveGeometryResponse(TwoLevelOracle):
         transform = np.fft.rfftn(lattice.reshape((self.modulus,) * self.dimension)).real
         last = self.points[:, -1:]  # half of the transform is kept, and it is the same at u and -u
         mirror = np.where(last > self.modulus // 2, -self.points % self.modulus, self.points)
-        on: Estimates = np.rint((transform[tuple(mirror.T)] + row.sum()) / self.modulus)
+        on: Floats = np.rint((transform[tuple(mirror.T)] + row.sum()) / self.modulus)
         return on
 
     def _is_fitting(self) -> bool:

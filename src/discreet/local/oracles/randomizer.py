@@ -22,7 +22,7 @@ from discreet.local.oracles.fields import Fields, check_fields
 
 Outcome = int | tuple[int, ...]
 Counts = NDArray[np.int64]
-Estimates = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 RATIO_BITS = 20
 LARGEST_EPSILON = 20

@@ -38,7 +38,7 @@ from discreet.local.oracles.fields import Fields, check_ratio, check_size, ratio
 from discreet.local.oracles.oracle import FrequencyOracle, merge_cohorts
 from discreet.local.oracles.randomizer import (
     Counts,
-    Estimates,
+    Floats,
     Outcome,
     byte_width,
     check_slot,
@@ -210,7 +210,7 @@ class SubsetSelection(FrequencyOracle):
         outcomes = itertools.combinations(range(self.size), self.subset)
         return {outcome: self.probability(outcome, slot) for outcome in outcomes}
 
-    def support(self, counts: Counts) -> Estimates:
+    def support(self, counts: Counts) -> Floats:
         """Reports that have each slot in their set.
 
         Args:

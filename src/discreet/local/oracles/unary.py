@@ -37,7 +37,7 @@ from discreet.exact.numbers import Number, positive
 from discreet.local.oracles import bitmaps
 from discreet.local.oracles.fields import Fields, check_fields, check_size, ratio_field, read_ratio, whole_field
 from discreet.local.oracles.oracle import FrequencyOracle, merge_cohorts
-from discreet.local.oracles.randomizer import Counts, Estimates, Outcome, check_slot, ratio_within
+from discreet.local.oracles.randomizer import Counts, Floats, Outcome, check_slot, ratio_within
 
 LARGEST_PMF = 16
 
@@ -190,7 +190,7 @@ class UnaryEncoding(FrequencyOracle):
         outcomes = (chosen for n in range(self.size + 1) for chosen in itertools.combinations(range(self.size), n))
         return {outcome: self.probability(outcome, slot) for outcome in outcomes}
 
-    def support(self, counts: Counts) -> Estimates:
+    def support(self, counts: Counts) -> Floats:
         """Reports whose bit of each slot is 1.
 
         Args:

@@ -11,7 +11,7 @@ from discreet.local.oracles import LocalRandomizer
 from discreet.local.oracles.hadamard import HadamardResponse, walsh_hadamard
 from discreet.local.oracles.oracle import TwoLevelOracle, merge_cohorts
 from discreet.local.oracles.projective_geometry import ProjectiveGeometryResponse
-from discreet.local.oracles.randomizer import Counts, Estimates
+from discreet.local.oracles.randomizer import Counts, Floats
 from discreet.local.oracles.subset import SubsetSelection
 from discreet.local.oracles.unary import UnaryEncoding
 from discreet.local.simulation import whole_counts
@@ -117,7 +117,7 @@ def check_weights(oracle: UnaryEncoding, weights: Counts, *, false_alarm: Number
     return _chi_square("weights of reports", *_merge_small(found, expected), rate)
 
 
-def weight_law(oracle: UnaryEncoding) -> Estimates:
+def weight_law(oracle: UnaryEncoding) -> Floats:
     """Probabilities that a report of unary encoding has 0, 1, ... ones."""
     others, q, p = oracle.size - 1, float(oracle.zero), float(oracle.one)
     places = np.arange(others + 1)
@@ -125,12 +125,12 @@ def weight_law(oracle: UnaryEncoding) -> Estimates:
     rest = (
         np.exp(logs + places * math.log(q) + (others - places) * math.log1p(-q)) if 0 < q < 1 else places == q * others
     )
-    law: Estimates = (1 - p) * np.append(rest, 0.0) + p * np.append(0.0, rest)
+    law: Floats = (1 - p) * np.append(rest, 0.0) + p * np.append(0.0, rest)
     return law
 
 
 @short_traceback
-def honeypots(oracle: ProjectiveGeometryResponse | HadamardResponse, counts: Counts) -> Estimates:
+def honeypots(oracle: ProjectiveGeometryResponse | HadamardResponse, counts: Counts) -> Floats:
     """Reports that support each codeword that stands for no slot; none of them has clients.
 
     Args:
@@ -154,7 +154,7 @@ def honeypots(oracle: ProjectiveGeometryResponse | HadamardResponse, counts: Cou
         return oracle.hyperplanes(counts)[oracle.size :]
     pairs = merge_cohorts(counts).reshape(oracle.order, 2).astype(np.float64)
     columns = walsh_hadamard(pairs[:, 0] - pairs[:, 1])
-    unused: Estimates = (pairs.sum() + np.append(columns[0], columns[oracle.size + 1 :])) / 2
+    unused: Floats = (pairs.sum() + np.append(columns[0], columns[oracle.size + 1 :])) / 2
     return unused
 
 
@@ -260,7 +260,7 @@ class _Fit:
 _TESTS = (_Honeypots(), _Symbols(), _Rows(), _Bits(), _Weight(), _Fit())
 
 
-def _least_misfit(laws: Estimates, found: Estimates, start: Estimates, threshold: float) -> float:
+def _least_misfit(laws: Floats, found: Floats, start: Floats, threshold: float) -> float:
     """The likelihood-ratio statistic of a mixture, until it is below the threshold or provably above it for all.
 
     Rounds of expectation and maximisation from clipped estimates. Where g is the largest mean ratio of a law to the
@@ -296,9 +296,7 @@ def chi_square_threshold(freedom: int, rate: float) -> float:
     return freedom + 2 * math.sqrt(freedom * effort) + 2 * effort
 
 
-def _binomial_check(
-    name: str, counts: Estimates, reports: int, low: float, high: float, rate: float
-) -> CollectionCheck:
+def _binomial_check(name: str, counts: Floats, reports: int, low: float, high: float, rate: float) -> CollectionCheck:
     """The largest Chernoff exponent of counts below their least or above their largest chance.
 
     A count of n independent coins of chances from `low` to `high` is below n x, x < low, with probability at most
@@ -309,16 +307,16 @@ def _binomial_check(
     return CollectionCheck(name, float(reports * exponents.max()), math.log(2 * len(counts) / rate), rate, len(counts))
 
 
-def _entropy(shares: Estimates, chance: float) -> Estimates:
+def _entropy(shares: Floats, chance: float) -> Floats:
     """The relative entropy of coins, from 0 on."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ones = np.where(shares > 0, shares * np.log(shares / chance), 0.0)
         zeros = np.where(shares < 1, (1 - shares) * np.log((1 - shares) / (1 - chance)), 0.0)
-    entropy: Estimates = np.maximum(ones + zeros, 0.0)
+    entropy: Floats = np.maximum(ones + zeros, 0.0)
     return entropy
 
 
-def _merge_small(found: Estimates, expected: Estimates) -> tuple[Estimates, Estimates]:
+def _merge_small(found: Floats, expected: Floats) -> tuple[Floats, Floats]:
     """Neighbouring cells together, so that each expects a few reports."""
     starts, total = [0], 0.0
     for place, number in enumerate(expected):
@@ -329,6 +327,6 @@ def _merge_small(found: Estimates, expected: Estimates) -> tuple[Estimates, Esti
     return np.add.reduceat(found, starts), np.add.reduceat(expected, starts)
 
 
-def _chi_square(name: str, found: Estimates, expected: Estimates, rate: float) -> CollectionCheck:
+def _chi_square(name: str, found: Floats, expected: Floats, rate: float) -> CollectionCheck:
     statistic = float(np.sum((found - expected) ** 2 / np.maximum(expected, 1e-300)))
     return CollectionCheck(name, statistic, chi_square_threshold(max(1, len(found) - 1), rate), rate, len(found))
