@@ -125,26 +125,10 @@ class HadamardResponse(TwoLevelOracle):
         return half
 
     def to_json(self) -> dict[str, Any]:
-        """The oracle as it stands in a task, with the order of the matrix, which clients need.
-
-        Returns:
-            Its kind and its integers.
-        """
-        return super().to_json() | {"order": self.order}
+        return super().to_json() | {"order": self.order}  # clients do not derive it
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Self:
-        """Read the oracle from a task.
-
-        Args:
-            fields: Its kind and its integers.
-
-        Returns:
-            The oracle.
-
-        Raises:
-            ParameterError: If a field is missing, unknown or outside its range, or the order is not that of the size.
-        """
         oracle = super().from_json({name: value for name, value in fields.items() if name != "order"})
         if fields.get("order") != oracle.order:
             raise ParameterError(

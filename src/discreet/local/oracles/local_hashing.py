@@ -35,7 +35,7 @@ import numpy as np
 
 from discreet.errors import ParameterError, public_class
 from discreet.exact.numbers import Number
-from discreet.local.oracles.fields import LARGEST_SIZE, check_fields, check_ratio, check_size, read_ratio, write_ratio
+from discreet.local.oracles.fields import LARGEST_SIZE, Fields, check_ratio, check_size, ratio_field, whole_field
 from discreet.local.oracles.krr import KaryResponse
 from discreet.local.oracles.oracle import FrequencyOracle
 from discreet.local.oracles.randomizer import Counts, Floats, Outcome, check_slot, ratio_within
@@ -67,6 +67,7 @@ class LocalHashing(FrequencyOracle):
 
     kind: ClassVar[str] = "lh"
     title: ClassVar[str] = "local hashing"
+    FIELDS: ClassVar[Fields] = {"size": whole_field(), "buckets": whole_field(name="range"), "ratio": ratio_field}
 
     size: int
     buckets: int
@@ -250,27 +251,3 @@ class LocalHashing(FrequencyOracle):
             The oracle that decodes such reports.
         """
         return replace(self, ratio=self.response.compose(second).ratio)
-
-    def to_json(self) -> dict[str, Any]:
-        """The oracle as it stands in a task.
-
-        Returns:
-            Its kind and its integers.
-        """
-        return {"kind": self.kind, "size": self.size, "range": self.buckets, "ratio": write_ratio(self.ratio)}
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Self:
-        """Read the oracle from a task.
-
-        Args:
-            fields: Its kind and its integers.
-
-        Returns:
-            The oracle.
-
-        Raises:
-            ParameterError: If a field is missing or outside its range.
-        """
-        check_fields(fields, cls.kind, ("size", "range", "ratio"))
-        return cls(check_size(fields["size"]), check_size(fields["range"]), read_ratio(fields["ratio"], "ratio"))
