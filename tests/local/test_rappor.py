@@ -79,7 +79,7 @@ def _laws(rappor, own):
 @pytest.mark.guarantee("local.rappor")
 @pytest.mark.parametrize("hashes", [1, 2])
 def test_epsilons_are_never_exceeded_and_are_reached_by_words_without_a_common_bit(hashes):
-    for f, p, q in ((0.5, 0.5, 0.75), (0.25, 0.2, 0.9), (0.3, 0.75, 0.25)):
+    for f, p, q in ((0.5, 0.5, 0.75), (0.25, 0.2, 0.9), (0.3, 0.75, 0.25), (0.5, 0, 1), (0.25, 1, 0)):
         rappor = BloomRappor(bits=5, hashes=hashes, cohorts=1, f=f, p=p, q=q)
         sets = [own for size in range(1, hashes + 1) for own in itertools.combinations(range(5), size)]
         laws = [_laws(rappor, own) for own in sets]
@@ -194,7 +194,8 @@ def test_holm_rejects_in_order_and_stops_at_the_first_that_is_too_likely():
         {"hashes": 17},
         {"cohorts": 0},
         {"q": 1.5},
-        {"client": "java"},
+        {"q": 1, "client": "cpp"},
+        {"f": 1, "p": 0, "q": 1},
     ],
 )
 def test_parameters_whose_reports_say_nothing_or_everything_are_refused(facts):
@@ -214,3 +215,35 @@ def test_counts_of_another_shape_or_above_their_reports_are_refused():
     for counts, reports in ((np.zeros((2, 2)), [1, 1]), (np.full((64, 32), 2), [1] * 64)):
         with pytest.raises(ParameterError, match="not those of this RAPPOR"):
             rappor.bit_counts(counts, reports)
+    nothing = np.full((64, 32), np.nan)
+    for counts, reports in ((nothing, [1] * 64), (np.zeros((64, 32)), [np.nan] * 64), ("none", [1] * 64)):
+        with pytest.raises(ParameterError, match="not those of this RAPPOR"):
+            rappor.decode(counts, reports, ["cat"])
+
+
+def test_a_client_that_is_not_known_is_the_reason_of_its_refusal():
+    with pytest.raises(ParameterError) as caught:
+        BloomRappor(**TYPICAL | {"client": "java"})
+    assert caught.value.what == "client='java'"
+    assert "round" in caught.value.because
+
+
+def test_in_one_time_rappor_a_report_loses_what_the_permanent_response_loses():
+    rappor = BloomRappor(**TYPICAL | {"p": 0, "q": 1})
+    assert rappor.report_ratio == rappor.permanent_ratio
+
+
+def test_a_candidate_prints_as_a_sentence_of_ordinary_numbers():
+    rappor = BloomRappor(**TYPICAL)
+    counts = np.random.default_rng().integers(50, 70, (64, 32))
+    found = rappor.decode(counts, [100] * 64, ["cat\x1b", "dog"])[0]
+    assert "np." not in repr(found)
+    assert str(found).startswith(r"cat\x1b: ")
+    assert str(found).endswith(" significant")
+
+
+@pytest.mark.parametrize("probabilities", [{"confidence": 0}, {"confidence": 1.5}, {"false_alarm": 1.5}])
+def test_an_error_about_a_probability_has_its_name(probabilities):
+    with pytest.raises(ParameterError) as caught:
+        BloomRappor(**TYPICAL).decode(np.zeros((64, 32)), [1] * 64, ["cat"], **probabilities)
+    assert caught.value.what.startswith(next(iter(probabilities)))

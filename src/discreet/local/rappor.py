@@ -12,8 +12,8 @@ Guarantee
 Exactness
     Rationals, of the probabilities that clients of google/rappor use. They replace a bit where a number of seven bits
     is below 128 f. The client in Python compares with 128 f itself, so f is rounded up to a multiple of 1/128. The
-    client in C++ rounds f down, which loses more than stated, and p and q down to multiples of 1/256. Logarithms are
-    rounded up. Decoding is in floats, of numbers that are private already.
+    client in C++ rounds f down, which loses more than stated, and p and q down to multiples of 1/256, with 1 refused
+    because it has none. Logarithms are rounded up. Decoding is in floats, of numbers that are private already.
 Not covered
     The cohort, which is sent in clear and must be assigned by the operator. The key of the permanent response: bits of
     HMAC-SHA256 are taken for random. Words that a client sends besides. Reports that show when a word changes.
@@ -34,8 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, public_class
-from discreet.exact.numbers import Number, probability, whole
+from discreet.exact.numbers import Number, probability, rational, whole
 from discreet.exact.rounding import log_up
+from discreet.local.estimates.intervals import confidence_level
+from discreet.local.estimates.listing import printable, whole_text
 from discreet.local.oracles.randomizer import Counts, Floats
 
 _STEPS_OF_F = 128
@@ -71,6 +73,11 @@ class RapporCandidate:
     interval: tuple[float, float]
     is_significant: bool
 
+    def __str__(self) -> str:
+        low, high = map(whole_text, self.interval)
+        verdict = "significant" if self.is_significant else "not significant"
+        return f"{printable(self.word)}: {whole_text(self.estimate)} clients, {low} to {high}, {verdict}"
+
 
 @public_class
 @dataclass(frozen=True)
@@ -83,7 +90,7 @@ class BloomRappor:
         cohorts: Number m of cohorts.
         f: Probability that the permanent response replaces a bit, as clients are configured; the client rounds it.
         p: Probability of a 1 in a report where the permanent bit is 0.
-        q: Probability of a 1 in a report where the permanent bit is 1.
+        q: Probability of a 1 in a report where the permanent bit is 1. One-time RAPPOR has p = 0 and q = 1.
         client: The client of google/rappor, "python" or "cpp", which round differently. Default "python".
 
     Raises:
@@ -112,22 +119,32 @@ class BloomRappor:
                     because=f"bits are bytes of MD5 modulo their number, so there are at most {most:,} {name}",
                     instead=f"{name}={min(most, 32)}",
                 )
-        for name in ("f", "p", "q"):
-            object.__setattr__(
-                self, name, self._as_in_client(name, probability(getattr(self, name), name, example="0.5"))
+        if self.client not in ("python", "cpp"):
+            raise ParameterError(
+                f"client={self.client!r}",
+                because="the two clients round probabilities differently, and no other is known here",
+                instead='client="python", or client="cpp"',
             )
-        if (
-            self.client not in ("python", "cpp")
-            or not 0 < self.f < 1
-            or self.p == self.q
-            or not 0 < self.rates[0] < 1
-            or not 0 < self.rates[1] < 1
-        ):
+        for name in ("f", "p", "q"):
+            object.__setattr__(self, name, self._as_in_client(name, self._read_chance(name)))
+        if not 0 < self.f < 1 or self.p == self.q or not all(0 < rate < 1 for rate in self.rates):
             raise ParameterError(
                 f"f={self.f}, p={self.p}, q={self.q}",
                 because="f, once rounded by the client, is above 0 and below 1, and p differs from q",
                 instead="f=0.5, p=0.5, q=0.75",
             )
+
+    def _read_chance(self, name: str) -> Fraction:
+        """A probability; p and q may be 1, as in one-time RAPPOR, which sends the permanent response itself."""
+        if name != "f" and rational(getattr(self, name), name) == 1:
+            if self.client == "python":
+                return Fraction(1)
+            raise ParameterError(
+                f'{name}=1 with client="cpp"',
+                because="the client in C++ compares a byte with a byte, and 256 is none",
+                instead=f'{name}=0.999, or client="python"',
+            )
+        return probability(getattr(self, name), name, example="0.5")
 
     def _as_in_client(self, name: str, given: Fraction) -> Fraction:
         """A probability as the client has it."""
@@ -195,7 +212,7 @@ class BloomRappor:
         Raises:
             ParameterError: If the shapes are others, or a bit has more ones than reports.
         """
-        ones, sizes = self._checked(counts, reports)
+        ones, sizes = self._read_counts(counts, reports)
         low, high = map(float, self.rates)
         estimates: Floats = (ones - sizes[:, None] * low) / (high - low)
         return estimates
@@ -227,7 +244,7 @@ class BloomRappor:
         Raises:
             ParameterError: If counts, candidates or probabilities are outside their range.
         """
-        level, alarm = (float(probability(each, "confidence", example="0.95")) for each in (confidence, false_alarm))
+        level, alarm = confidence_level(confidence), float(probability(false_alarm, "false_alarm", example="0.05"))
         _check_candidates(candidates, self.bits * self.cohorts)
         sizes = np.asarray(reports, dtype=np.float64)
         observed = self.bit_counts(counts, reports).ravel()
@@ -246,15 +263,21 @@ class BloomRappor:
         )
         return [
             RapporCandidate(
-                word, float(count), float(value), float(error), (value - reach * error, value + reach * error), found
+                word,
+                float(count),
+                float(value),
+                float(error),
+                (float(value - reach * error), float(value + reach * error)),
+                found,
             )
             for word, count, value, error, found in zip(candidates, bounded, solved, errors, significant, strict=False)
         ]
 
-    def _checked(self, counts: Counts, reports: Sequence[int]) -> tuple[Floats, Floats]:
-        ones, sizes = np.asarray(counts, dtype=np.float64), np.asarray(reports, dtype=np.float64)
+    def _read_counts(self, counts: Counts, reports: Sequence[int]) -> tuple[Floats, Floats]:
+        ones, sizes = _floats(counts), _floats(reports)
         is_shaped = ones.shape == (self.cohorts, self.bits) and sizes.shape == (self.cohorts,)
-        if not is_shaped or (ones < 0).any() or (ones > sizes[:, None]).any():
+        # NaN fails every comparison, so it is refused too
+        if not is_shaped or not (np.isfinite(sizes).all() and (ones >= 0).all() and (ones <= sizes[:, None]).all()):
             raise ParameterError(
                 "counts that are not those of this RAPPOR",
                 because=f"there is a row of {self.bits} counts for each of {self.cohorts} cohorts, at most its reports",
@@ -356,6 +379,14 @@ def holm(chances: Sequence[float], false_alarm: float) -> list[bool]:
             break
         rejected[place] = True
     return rejected
+
+
+def _floats(values: object) -> Floats:
+    """Numbers as an array; without any where they are none."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.zeros(0)
 
 
 def _check_candidates(candidates: Sequence[str], cells: int) -> None:
