@@ -200,3 +200,18 @@ def test_refused_reports_add_up():
     ]
     assert merge(streams).refused == {"payload": 6}
     assert merge(streams).refusals == 6
+
+
+def test_merging_something_else_than_a_list_of_accumulators_is_refused():
+    state = Accumulator.empty(symbol_task(4))
+    for wrong in (state, [1], [state, None], 5):
+        with pytest.raises(ParameterError, match="a list of accumulators"):
+            merge(wrong)
+
+
+def test_advice_about_several_batches_leaves_those_of_one():
+    task = symbol_task(4)
+    accumulators = [Accumulator.empty(task, batch) for batch in (0, 7)]
+    with pytest.raises(ParameterError) as caught:
+        merge(accumulators)
+    assert caught.value.instead == "merge([each for each in accumulators if each.batch == 0])"

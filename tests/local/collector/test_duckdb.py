@@ -133,3 +133,18 @@ def test_a_shard_that_is_not_there_is_refused(tmp_path):
         count_parquet(TASK, tmp_path / "none.parquet", shard=2, shards=2)
     with pytest.raises(ParameterError, match="numbered from 0"):
         deduplicate_parquet(TASK, tmp_path / "none.parquet", tmp_path, shards=0)
+
+
+@pytest.mark.parametrize("paths", [[], "nothing/*.parquet", ["none.parquet"]])
+def test_files_that_are_not_there_are_the_reason_of_the_refusal(paths):
+    with pytest.raises(SourceError, match="no such file is there") as caught:
+        count_parquet(TASK, paths)
+    assert "temp_directory" not in caught.value.instead
+
+
+def test_another_table_is_refused_with_all_of_its_columns(tmp_path):
+    pq.write_table(pa.table({"id": [1], "name": ["x"], "task": ["y"]}), tmp_path / "other.parquet")
+    with pytest.raises(SourceError) as caught:
+        count_parquet(TASK, tmp_path / "other.parquet")
+    assert caught.value.what.endswith("the columns id, name, task")
+    assert caught.value.because.startswith("missing: cohort, batch, report_id, payload; of another type")

@@ -1,7 +1,9 @@
 """Reports as Parquet: the well-formed ones, one row each, in a file that appears when it is complete."""
 
 import pyarrow.parquet as pq
+import pytest
 
+from discreet.errors import ParameterError
 from discreet.local.collector.parquet import schema_of, write_reports
 from local_reports import bitmap_task, report, symbol_task
 
@@ -27,3 +29,9 @@ def test_a_bitmap_is_bytes(tmp_path):
 def test_no_reports_are_a_file_without_rows(tmp_path):
     assert write_reports(TASK, [], tmp_path / "reports.parquet") == {}
     assert pq.read_table(tmp_path / "reports.parquet").num_rows == 0
+
+
+def test_a_directory_that_is_not_there_is_refused_by_the_name_that_was_given(tmp_path):
+    with pytest.raises(ParameterError, match="cannot be written: No such file") as caught:
+        write_reports(symbol_task(4), [], tmp_path / "none" / "reports.parquet")
+    assert ".discreet-" not in str(caught.value)

@@ -42,5 +42,5 @@ def test_of_reports_with_one_id_the_least_counts_on_spark_too(spark, tmp_path):
 def test_bitmaps_and_other_columns_are_refused_on_spark(spark, tmp_path):
     with pytest.raises(UnsupportedError, match="count_parquet"):
         count_spark(spark, bitmap_task(), tmp_path)
-    with pytest.raises(SourceError, match="is missing or of another type"):
+    with pytest.raises(SourceError, match="missing: task, cohort, batch"):
         count_spark(spark, TASK, spark.range(3))

@@ -265,7 +265,7 @@ def merge(accumulators: Iterable[Accumulator]) -> Accumulator:
         The merged accumulator.
 
     Raises:
-        ParameterError: If there is no accumulator, or they are of several tasks or batches.
+        ParameterError: If there is none, something else is among them, or they are of several tasks or batches.
         SourceError: If two share some partial counts and each has others, or one key has two contents.
 
     Example:
@@ -281,7 +281,13 @@ def merge(accumulators: Iterable[Accumulator]) -> Accumulator:
         True
     """
     total = None
-    for each in accumulators:
+    for each in accumulators if isinstance(accumulators, Iterable) else [accumulators]:
+        if not isinstance(each, Accumulator) or each is accumulators:
+            raise ParameterError(
+                f"merge of {type(accumulators).__name__} with {type(each).__name__}",
+                because="a list of accumulators is merged, and nothing else",
+                instead="merge([first, second])",
+            )
         total = each if total is None else total.merge(each)
     if total is None:
         raise ParameterError(
@@ -363,7 +369,9 @@ def _check_same_batch(one: Accumulator, other: Accumulator) -> None:
         raise ParameterError(
             f"merging batch {other.batch} of task {other.task[:16]} into batch {one.batch} of task {one.task[:16]}",
             because="an accumulator belongs to one batch of one task",
-            instead="keep one accumulator for each batch, and add their estimates",
+            instead=f"merge([each for each in accumulators if each.batch == {one.batch}])"
+            if one.task == other.task
+            else f'merge([each for each in accumulators if each.task.startswith("{one.task[:16]}")])',
         )
 
 

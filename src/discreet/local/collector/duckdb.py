@@ -188,20 +188,33 @@ def _is_one_batch(connection: duckdb.DuckDBPyConnection, paths: Paths, values: d
 @contextmanager
 def _reports(task: "Task", paths: Paths, settings: Mapping[str, str] | None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with the view `reports`."""
+    if not _listed(paths):
+        raise _without_files(paths)
     try:
         with duckdb.connect(config=dict(settings or {})) as connection:
             connection.execute("SET preserve_insertion_order = false")
             connection.execute(f"CREATE VIEW reports AS SELECT * FROM read_parquet([{_listed(paths)}])")
             types = connection.execute("DESCRIBE reports").fetchall()
-            check_columns(task, {name: kind != "BLOB" for name, kind, *_ in types if kind in _TYPES})
+            check_columns(task, {name: kind != "BLOB" if kind in _TYPES else None for name, kind, *_ in types})
             yield connection
     except duckdb.Error as error:
+        if "No files found" in str(error):
+            raise _without_files(paths) from None
         # The text of a driver may echo a cell: the class alone says what kind of fault it was.
         raise SourceError(
             "reports in Parquet",
             because=f"DuckDB could not read or write them ({type(error).__name__})",
             instead='count_parquet(task, "reports/*.parquet", settings={"temp_directory": "/path/with/room"})',
         ) from None
+
+
+def _without_files(paths: Paths) -> SourceError:
+    named = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    return SourceError(
+        f"reports in {', '.join(repr(fspath(each)) for each in named) or 'no files'}",
+        because="no such file is there",
+        instead='write_reports(task, reports, "reports.parquet"), then count_parquet(task, "reports.parquet")',
+    )
 
 
 def _listed(paths: Paths) -> str:

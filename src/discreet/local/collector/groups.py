@@ -81,20 +81,22 @@ class GroupCounts:
             self.refused[reason] = self.refused.get(reason, 0) + number
 
 
-def check_columns(task: "Task", columns: dict[str, bool]) -> None:
+def check_columns(task: "Task", columns: Mapping[str, bool | None]) -> None:
     """Refuse a table whose columns are not those of reports.
 
     Args:
         task: The task.
-        columns: The columns of the table, and whether each is of whole numbers.
+        columns: The columns of the table, and whether each is of whole numbers (True), bytes (False) or neither (None).
     """
     is_symbol = layout_of(task).form == "symbol"
     expected = {"task": False, "cohort": True, "batch": True, "report_id": False, "payload": is_symbol}
-    wrong = [name for name, is_whole in expected.items() if columns.get(name) is not is_whole]
-    if wrong:
+    missing = [name for name in expected if name not in columns]
+    other = [name for name, is_whole in expected.items() if name in columns and columns[name] is not is_whole]
+    if missing or other:
+        faults = (("missing", missing), ("of another type than the task's", other))
         raise SourceError(
             f"a table of reports with the columns {', '.join(columns)}",
-            because=f"{', '.join(wrong)} is missing or of another type than the task's",
+            because="; ".join(f"{fault}: {', '.join(names)}" for fault, names in faults if names),
             instead="files that dp.local.collector.write_reports(task, reports, path) wrote",
         )
 

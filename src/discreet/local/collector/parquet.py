@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.errors import short_traceback
+from discreet.errors import ParameterError, short_traceback
 from discreet.home.durable_files import SHARED, write_file
 from discreet.local.collector.payloads import Bytes, layout_of
 from discreet.local.collector.reports import ReportTable, read_reports
@@ -41,6 +41,9 @@ def write_reports(task: "Task", reports: Iterable[bytes], path: str | os.PathLik
     Returns:
         Number of malformed reports by reason.
 
+    Raises:
+        ParameterError: If the file cannot be written.
+
     Example:
         >>> import discreet as dp
         >>> task = dp.local.Task.choose(domain=["red", "green", "blue"], epsilon=1, n=1_000)
@@ -51,7 +54,14 @@ def write_reports(task: "Task", reports: Iterable[bytes], path: str | os.PathLik
         1
     """
     table = read_reports(task, reports)
-    write_file(Path(path), lambda file: pq.write_table(arrow_table(task, table), file), mode=SHARED)
+    try:
+        write_file(Path(path), lambda file: pq.write_table(arrow_table(task, table), file), mode=SHARED)
+    except OSError as error:
+        raise ParameterError(
+            f"reports in {str(path)!r}",
+            because=f"the file cannot be written: {error.strerror or type(error).__name__}",
+            instead=f"write_reports(task, reports, {Path(path).name!r}), or another directory that may be written",
+        ) from None
     return table.refused
 
 

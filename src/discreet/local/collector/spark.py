@@ -82,7 +82,7 @@ def rows_of(
     if isinstance(reports, str | PathLike):
         reports = [reports]
     frame = spark.read.parquet(*map(fspath, reports)) if isinstance(reports, Sequence) else reports
-    check_columns(task, {name: _TYPES[kind] for name, kind in frame.dtypes if kind in _TYPES})
+    check_columns(task, {name: _TYPES.get(kind) for name, kind in frame.dtypes})
     rows = frame.where((functions.col("task") == functions.lit(task.id)) & (functions.col("batch") == batch))
     if shards == 1:
         return rows
