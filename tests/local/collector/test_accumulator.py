@@ -202,11 +202,12 @@ def test_refused_reports_add_up():
     assert merge(streams).refusals == 6
 
 
-def test_merging_something_else_than_a_list_of_accumulators_is_refused():
+def test_merging_something_else_than_accumulators_is_refused_and_one_is_itself():
     state = Accumulator.empty(symbol_task(4))
-    for wrong in (state, [1], [state, None], 5):
+    for wrong in ([1], [state, None], 5):
         with pytest.raises(ParameterError, match="a list of accumulators"):
             merge(wrong)
+    assert merge(state) == state
 
 
 def test_advice_about_several_batches_leaves_those_of_one():

@@ -12,7 +12,7 @@ counts, row by row (8 each). The last 32 bytes are the SHA-256 of all before.
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -281,13 +281,7 @@ def merge(accumulators: Iterable[Accumulator]) -> Accumulator:
         True
     """
     total = None
-    for each in accumulators if isinstance(accumulators, Iterable) else [accumulators]:
-        if not isinstance(each, Accumulator) or each is accumulators:
-            raise ParameterError(
-                f"merge of {type(accumulators).__name__} with {type(each).__name__}",
-                because="a list of accumulators is merged, and nothing else",
-                instead="merge([first, second])",
-            )
+    for each in _accumulators_of(accumulators):
         total = each if total is None else total.merge(each)
     if total is None:
         raise ParameterError(
@@ -296,6 +290,18 @@ def merge(accumulators: Iterable[Accumulator]) -> Accumulator:
             instead="dp.local.collector.Accumulator.empty(task, batch)",
         )
     return total
+
+
+def _accumulators_of(values: object) -> Iterator[Accumulator]:
+    """Accumulators one by one, so that no more than two of a long list are in memory."""
+    for each in values if isinstance(values, Iterable) else [values]:
+        if not isinstance(each, Accumulator):
+            raise ParameterError(
+                f"merge of {type(values).__name__} with {type(each).__name__}",
+                because="a list of accumulators is merged, and nothing else",
+                instead="merge([first, second])",
+            )
+        yield each
 
 
 def _header(state: Accumulator, partials: int) -> bytes:
