@@ -53,6 +53,7 @@ def assignment(kind: str, size: int, epsilon: str) -> dict[str, Any]:
         "max_values": None,
         "default": 0,
         "cohorts": 100,
+        "max_bytes": 40,
     }
     return {"task": task, "cohort": 7}
 

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from discreet.errors import ParameterError
@@ -56,6 +57,12 @@ def test_mixed_forms_are_refused():
     for fields in ({"size": 5, "low": 0}, {"values": ("a", "b"), "low": 0}, {"low": 0, "high": 1}, {"steps": 4}):
         with pytest.raises(ParameterError):
             SlotDomain(**fields)
+
+
+def test_texts_are_plain_and_can_be_written():
+    assert {type(value) for value in SlotDomain.read(list(np.array(["a", "b"]))).values} == {str}
+    with pytest.raises(ParameterError, match="surrogates"):
+        SlotDomain(values=("a", "\ud800"))
 
 
 @over(

@@ -1,17 +1,21 @@
 """Tasks."""
 
+import copy
 import hashlib
 import json
+import pickle
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.exact.rounding import exp_down
 from discreet.local import SlotDomain, Task
-from discreet.local.oracles import DuchiResponse, KaryResponse, LocalHashing
+from discreet.local.client import Client
+from discreet.local.oracles import DuchiResponse, KaryResponse, LocalHashing, ProjectiveGeometryResponse
 from grids import over
 
 EMOJI = Task.choose(domain=1024, epsilon=1, n=1_000_000, name="emoji", question="Which emoji?")
@@ -95,6 +99,88 @@ def test_documents_that_are_not_tasks_are_refused(field, value):
 def test_other_documents_are_refused(document):
     with pytest.raises(ParameterError, match="not a task"):
         Task.from_json(document)
+
+
+def _four(epsilon="1.2", ratio=3, **fields):
+    return Task(SlotDomain(size=4), epsilon, KaryResponse(4, Fraction(ratio)), **fields)
+
+
+TWO = {"repeat": "two_stage", "epsilon_second": "1.1"}
+
+
+@pytest.mark.guarantee("local.task")
+def test_a_task_never_changes_with_what_it_was_made_of_or_what_it_gave():
+    pair = [3, 1]
+    task = _four(second={"ratio": pair}, **TWO)
+    document = task.to_json()
+    pair[0] = 10**6
+    task.to_json()["second"]["ratio"][0] = 10**6
+    task.assignment()["task"]["second"]["ratio"][0] = 10**6
+    with pytest.raises(TypeError):
+        task.second["ratio"] = [10**6, 1]
+    with pytest.raises(TypeError):
+        task.second["ratio"][0] = 10**6
+    assert task.to_json() == document
+    assert task.decoder.ratio == task.oracle.compose({"ratio": [3, 1]}).ratio
+    assert (copy.deepcopy(task), pickle.loads(pickle.dumps(task)), replace(task)) == (task, task, task)  # noqa: S301
+
+
+@over("name", ("default", "cohorts", "max_values", "reports", "max_bytes"))
+def test_numbers_of_numpy_are_kept_as_integers(name):
+    value = 40 if name == "max_bytes" else 2
+    task = _four(**{name: np.int64(value)})
+    assert (type(getattr(task, name)), task) == (int, _four(**{name: value}))
+    assert Task.from_json(json.dumps(task.to_json())) == task
+
+
+@over(
+    ("name", "value"),
+    (
+        *((name, True) for name in ("default", "cohorts", "max_values", "reports", "max_bytes")),
+        ("default", 0.5),
+        ("default", 1.0),
+        ("default", Fraction(1)),
+        ("default", "1"),
+        ("default", None),
+        ("default", -1),
+        ("question", "\ud800"),
+        ("second", {"ratio": [3, True]}),
+        ("second", {"ratio": [3.0, 1]}),
+        ("second", {"ratio": [np.int64(3), 1]}),
+    ),
+)
+def test_fields_of_other_types_are_refused(name, value):
+    with pytest.raises(ParameterError):
+        _four(**{name: value}, **(TWO if name == "second" else {}))
+
+
+@over(
+    "make",
+    (
+        lambda: _four("65", 10**9),
+        lambda: _four("60", 2**70),
+        lambda: _four(Fraction(3, 2) + Fraction(1, 2**100)),
+        lambda: _four(reports=2**53),
+        lambda: _four(max_bytes=2**53),
+        lambda: _four(max_values=2**53),
+        lambda: _four(second={"ratio": [2**53, 1]}, repeat="two_stage", epsilon_second="40"),
+        lambda: Task(SlotDomain(size=4), "2", ProjectiveGeometryResponse(4, 65_537, 2, Fraction(3))),
+    ),
+)
+def test_what_a_client_would_refuse_on_every_device_is_refused_by_the_task(make):
+    with pytest.raises(ParameterError):
+        make()
+
+
+@over("task", [task for task in TASKS if task.trust != "dap"])
+def test_clients_accept_every_task(task):
+    for cohort in {0, task.cohorts - 1}:
+        assert len(Client(task.assignment(cohort), state={}).report(_value(task))) == task.report_bytes
+
+
+def _value(task):
+    value = task.domain.label(0)
+    return float(value) if task.domain.is_numeric else value
 
 
 def test_an_oracle_of_a_mean_needs_a_range_and_has_one_stage():

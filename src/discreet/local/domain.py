@@ -59,7 +59,7 @@ class SlotDomain:
 
     @classmethod
     def read(cls, domain: "SlotDomain | int | Mapping[str, Any] | list[str] | tuple[str, ...]") -> "SlotDomain":
-        """A domain from what people type: a number of slots, a list of values, or the fields of a range.
+        """A domain from user input: a number of slots, a list of values, or the fields of a range.
 
         Args:
             domain: The number, the list or the fields.
@@ -160,7 +160,8 @@ class SlotDomain:
                 because="each slot stands for one text",
                 instead='domain=["yes", "no"]',
             )
-        object.__setattr__(self, "values", values)
+        check_text(*values)
+        object.__setattr__(self, "values", tuple(map(str.__str__, values)))
         object.__setattr__(self, "size", len(values))
 
     def _read_range(self) -> None:
@@ -171,6 +172,18 @@ class SlotDomain:
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "size", steps + 1)
+
+
+def check_text(*texts: str) -> None:
+    """Refuse half of a pair of surrogates, which no file of UTF-8 has."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        raise ParameterError(
+            "text with half of a pair of surrogates",
+            because="it cannot be written as UTF-8, so no device and no file has it",
+            instead="text that was decoded without errors=",
+        ) from None
 
 
 def number_text(value: Fraction) -> str:
@@ -190,7 +203,7 @@ def number_text(value: Fraction) -> str:
 
 
 def read_number(value: object, name: str) -> Fraction:
-    """A rational from the text that tasks write, or from a number that people type."""
+    """A rational from the text that tasks write, or from a number in user input."""
     if not isinstance(value, str):
         return rational(value, name)
     if not NUMBER.fullmatch(value):
@@ -203,7 +216,7 @@ def read_number(value: object, name: str) -> Fraction:
 
 
 def decimal_or_fraction(value: Number | str, name: str) -> str:
-    """A number that people type, as tasks write it."""
+    """A number in user input, as tasks write it."""
     return number_text(read_number(value, name))
 
 

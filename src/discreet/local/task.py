@@ -32,6 +32,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from statistics import NormalDist
+from types import MappingProxyType
 from typing import Any, Literal, Self
 
 from discreet.errors import ParameterError, public_class
@@ -39,7 +40,8 @@ from discreet.events import PureEvent
 from discreet.exact.numbers import Number, probability, whole
 from discreet.exact.rounding import exp_down
 from discreet.local.choice import Setting, choose
-from discreet.local.domain import SlotDomain, decimal_or_fraction, read_number
+from discreet.local.client import Client, ClientError
+from discreet.local.domain import SlotDomain, check_text, decimal_or_fraction, read_number
 from discreet.local.explanation import explanation
 from discreet.local.oracles import FrequencyOracle, LocalRandomizer, MeanOracle, from_json
 from discreet.local.report_format import HEADER_BYTES, MOST_COHORTS, TASK_ID_BYTES
@@ -106,6 +108,7 @@ class Task:
         self._check_words()
         self._check_oracle()
         self._check_repeat()
+        self._check_clients()
         object.__setattr__(self, "oracle", self.oracle.bind(self.id, self.cohorts))
 
     @classmethod
@@ -189,6 +192,9 @@ class Task:
     def __hash__(self) -> int:
         return hash(self.hash)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_json, (canonical(self.to_json()),)
+
     @property
     def id(self) -> bytes:
         """The first 8 bytes of the hash, which each report carries."""
@@ -220,7 +226,10 @@ class Task:
         Returns:
             Its fields.
         """
-        stages = {"second": self.second, "epsilon_second": self.epsilon_second} if self.second is not None else {}
+        stages: dict[str, Any] = {}
+        if self.second is not None:
+            second = {name: list(pair) for name, pair in self.second.items()}
+            stages = {"second": second, "epsilon_second": self.epsilon_second}
         return {
             "format": FORMAT,
             "question": self.question,
@@ -382,11 +391,10 @@ class Task:
         return float(high - low) / 2
 
     def _check_numbers(self) -> None:
-        whole(self.reports, "reports")
-        whole(self.max_bytes, "max_bytes")
-        if self.max_values is not None:
-            whole(self.max_values, "max_values")
-        if not 1 <= whole(self.cohorts, "cohorts") <= MOST_COHORTS or not 0 <= self.default < self.domain.size:
+        for name in ("reports", "max_bytes", "cohorts", *(["max_values"] if self.max_values is not None else [])):
+            object.__setattr__(self, name, whole(getattr(self, name), name))
+        object.__setattr__(self, "default", whole(self.default, "default", least=0))
+        if self.cohorts > MOST_COHORTS or self.default >= self.domain.size:
             raise ParameterError(
                 f"cohorts={self.cohorts}, default={self.default}",
                 because=f"a task has at most {MOST_COHORTS:,} cohorts, and its default is a slot of its domain",
@@ -402,6 +410,7 @@ class Task:
             raise ParameterError(
                 "a name or a text for clients that is not text", because="people read both", instead='question="..."'
             )
+        check_text(self.question, self.name)
 
     def _check_oracle(self) -> None:
         if self.oracle.size != self.domain.size or (isinstance(self.oracle, MeanOracle) and not self.domain.is_numeric):
@@ -428,7 +437,8 @@ class Task:
                 instead='repeat="two_stage", second={"ratio": [3, 1]}, epsilon_second="1.0987"',
             )
         if self.second is not None and self.epsilon_second is not None:
-            object.__setattr__(self, "second", dict(self.second))
+            pairs = {name: tuple(pair) if isinstance(pair, list) else pair for name, pair in self.second.items()}
+            object.__setattr__(self, "second", MappingProxyType(pairs))
             if not isinstance(self.oracle, FrequencyOracle):
                 raise ParameterError(
                     "two stages of an oracle of a mean",
@@ -437,6 +447,19 @@ class Task:
                 )
             self.oracle.compose(self.second)
             _check_loss(type(self.oracle).second_ratio(self.second), self.epsilon_second, "the fresh stage")
+
+    def _check_clients(self) -> None:
+        """Refuse what clients refuse, by a client: its limits of epsilon, ratios and fields are those of tasks."""
+        if self.trust == "dap":
+            return
+        try:
+            Client(self.assignment(), bytes(16), {})
+        except ClientError as error:
+            raise ParameterError(
+                "a task that no client reports for",
+                because=error.args[1],
+                instead="Task.choose(domain=..., epsilon=..., n=...), which clients accept",
+            ) from None
 
 
 def canonical(document: Mapping[str, Any]) -> bytes:

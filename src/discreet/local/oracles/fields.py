@@ -37,8 +37,8 @@ def whole_field(least: int = 2, name: str = "") -> NumberField:
 def read_ratio(pair: object, name: str) -> Fraction:
     """A rational from its numerator and denominator in lowest terms, as tasks write it."""
     match pair:
-        case [int(numerator), int(denominator)] if numerator >= 0 and denominator > 0:
-            if math.gcd(numerator, denominator) == 1:
+        case [numerator, denominator] if type(numerator) is type(denominator) is int:
+            if numerator >= 0 and denominator > 0 and math.gcd(numerator, denominator) == 1:
                 return Fraction(numerator, denominator)
     raise ParameterError(
         f"{name} that is not a fraction in lowest terms",
