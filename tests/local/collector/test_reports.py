@@ -29,12 +29,13 @@ def test_the_columns_of_a_report_are_read():
         (report(TASK, 1, version=0), "version"),
         (report(TASK, 1, version=2), "version"),
         (report(TASK, 1, task_id=bytes(8)), "task"),
+        (report(TASK, 1, task_id=TASK.id[:7] + bytes([TASK.id[7] ^ 1])), "task"),
         (report(TASK, 1, cohort=3), "cohort"),
         (report(TASK, 1, cohort=65_535), "cohort"),
         (report(TASK, 300), "payload"),
         (report(TASK, 65_535), "payload"),
     ],
-    ids=range(12),  # the ids of reports are random, and every worker of a run needs the same names of tests
+    ids=range(13),  # the ids of reports are random, and every worker of a run needs the same names of tests
 )
 def test_a_malformed_report_is_counted_by_its_reason(bad, reason):
     table = read_reports(TASK, [report(TASK, 1), bad, report(TASK, 2)])
