@@ -59,8 +59,8 @@ const oracles = {
     } },
   lh: { fields: "size range ratio", symbols: (o) => o.range, isValid: (o) => o.range > 1n && o.range + o.size <= PRIME,
     draw: ({ range, ratio }, digest) => (bits, slot) => {
-      const a = 1n + (number(digest.slice(0, 8)) % (PRIME - 1n)), b = number(digest.slice(8, 16)) % PRIME;
-      return krr({ size: range, ratio })(bits, ((a * slot + b) % PRIME) % range);
+      const [a, b, c] = [0, 8, 16].map((start) => number(digest.slice(start, start + 8)) % PRIME);
+      return krr({ size: range, ratio })(bits, ((a * slot * slot + b * slot + c) % PRIME) % range);
     } },
   hadamard: { fields: "size order ratio", symbols: (o) => 2n * o.order,
     isValid: ({ size, order }) => order > size && !(order & (order - 1n)),

@@ -26,6 +26,7 @@ References
     Erlingsson, Pihur and Korolova, RAPPOR, CCS 2014. Oracles: their pages in docs/proofs/local/oracles.
 """
 
+# ruff: noqa: A002 - `hash` is the name of the task's property
 import hashlib
 import hmac
 import itertools
@@ -138,9 +139,9 @@ def _subset(o: Fields, *_: Any) -> Draw:
 def _lh(o: Fields, task_hash: bytes, cohort: int) -> Draw:
     _require(o["range"] > 1 and o["range"] + o["size"] <= _PRIME, "its range or size does not fit its hash functions")
     digest = hashlib.sha256(task_hash[:8] + b"hash" + cohort.to_bytes(2, "big")).digest()
-    a, b = 1 + int.from_bytes(digest[:8], "big") % (_PRIME - 1), int.from_bytes(digest[8:16], "big") % _PRIME
+    a, b, c = (int.from_bytes(digest[start : start + 8], "big") % _PRIME for start in (0, 8, 16))
     symbols, randomise = o["range"], _krr({"size": o["range"], "ratio": o["ratio"]})
-    return lambda bits, slot: randomise(bits, (a * slot + b) % _PRIME % symbols)
+    return lambda bits, slot: randomise(bits, (a * slot**2 + b * slot + c) % _PRIME % symbols)
 
 
 def _hadamard(o: Fields, *_: Any) -> Draw:
@@ -413,11 +414,7 @@ class Client:
     """
 
     def __init__(
-        self,
-        assignment: Any,
-        secret: bytes | None = None,
-        state: State | None = None,
-        hash: str | None = None,  # noqa: A002
+        self, assignment: Any, secret: bytes | None = None, state: State | None = None, hash: str | None = None
     ) -> None:
         text, task, cohort = _read(assignment)
         self._hash = hashlib.sha256(text).digest()

@@ -131,8 +131,8 @@ def _sets_of(oracle: SubsetSelection, slot: int, clients: int, generator: np.ran
 def _hashing(oracle: LocalHashing, clients: Counts, generator: np.random.Generator) -> Counts:
     slots = np.repeat(np.arange(oracle.size, dtype=np.int64), clients)
     cohorts = generator.integers(oracle.cohorts, size=len(slots))
-    factors, shifts = np.array([oracle.coefficients(cohort) for cohort in range(oracle.cohorts)]).T
-    hashed = (factors[cohorts] * slots + shifts[cohorts]) % PRIME % oracle.buckets
+    a, b, c = np.array([oracle.coefficients(cohort) for cohort in range(oracle.cohorts)])[cohorts].T
+    hashed = ((a * slots + b) % PRIME * slots + c) % PRIME % oracle.buckets
     shape = (oracle.cohorts, oracle.buckets)
     true = np.bincount(cohorts * oracle.buckets + hashed, minlength=oracle.cohorts * oracle.buckets).reshape(shape)
     inside = generator.binomial(true, float((oracle.ratio - 1) / (oracle.ratio + oracle.buckets - 1)))

@@ -2,8 +2,8 @@
 
 Definition
     A client of cohort c with slot x hashes y = h_c(x) into g buckets, and reports y by k-ary response over g with ratio
-    r. h_c(x) = ((A x + B) mod (2^31 - 1)) mod g, with A and B from SHA-256 of the id of the task, "hash" and c. The
-    client never chooses a hash function.
+    r. h_c(x) = ((A x^2 + B x + C) mod (2^31 - 1)) mod g, with A, B and C from SHA-256 of the id of the task, "hash" and
+    c. The client never chooses a hash function.
 
 Guarantee
     If r <= e^epsilon, one report is epsilon-locally differentially private for every hash function. The largest
@@ -13,7 +13,8 @@ Guarantee
 Exactness
     Probabilities, given the hash function, are rationals. Variances and estimates are floats. Estimates are unbiased
     over the choice of hash functions; with those of one task they have an error whose variance is the sum of squared
-    shares over k (g - 1), for k cohorts, and which more reports do not reduce: `floor_variance`.
+    shares over k (g - 1), for k cohorts, and which more reports do not reduce: `floor_variance`. It needs hashes of
+    each three slots that are independent, which a polynomial of degree two gives up to 2^-30.
 
 Not covered
     Several reports of one client: their losses add, unless the report is memoised. A cohort is public, and splits the
@@ -21,7 +22,7 @@ Not covered
 
 References
     Wang, Blocki, Li and Jha, Locally Differentially Private Protocols for Frequency Estimation, USENIX Security 2017,
-    Section 4.3. Carter and Wegman, Universal Classes of Hash Functions, 1979.
+    Section 4.3. Wegman and Carter, New Hash Functions and Their Use in Authentication and Set Equality, 1981.
 """
 
 import hashlib
@@ -141,17 +142,18 @@ class LocalHashing(FrequencyOracle):
         """
         return squares / (self.cohorts * (self.buckets - 1))
 
-    def coefficients(self, cohort: int) -> tuple[int, int]:
-        """The numbers A and B of a hash function.
+    def coefficients(self, cohort: int) -> tuple[int, int, int]:
+        """The numbers A, B and C of a hash function.
 
         Args:
             cohort: Number of the cohort.
 
         Returns:
-            A from 1 to 2^31 - 2, and B from 0.
+            Three numbers from 0 to 2^31 - 2.
         """
         digest = hashlib.sha256(self.task_id + b"hash" + cohort.to_bytes(2, "big")).digest()
-        return 1 + int.from_bytes(digest[:8], "big") % (PRIME - 1), int.from_bytes(digest[8:16], "big") % PRIME
+        a, b, c = (int.from_bytes(digest[start : start + 8], "big") % PRIME for start in (0, 8, 16))
+        return a, b, c
 
     def hashes(self, cohort: int) -> Counts:
         """Buckets of all slots in one cohort.
@@ -162,8 +164,9 @@ class LocalHashing(FrequencyOracle):
         Returns:
             A bucket for each slot.
         """
-        factor, shift = self.coefficients(cohort)
-        hashed: Counts = (factor * np.arange(self.size, dtype=np.int64) + shift) % PRIME % self.buckets
+        (a, b, c), slots = self.coefficients(cohort), np.arange(self.size, dtype=np.int64)
+        # Two steps of 31 + 24 bits: a x^2 at once would not fit into 64.
+        hashed: Counts = ((a * slots + b) % PRIME * slots + c) % PRIME % self.buckets
         return hashed
 
     def bucket(self, slot: int, cohort: int) -> int:
@@ -179,8 +182,8 @@ class LocalHashing(FrequencyOracle):
         Raises:
             ParameterError: If there is no such slot.
         """
-        factor, shift = self.coefficients(cohort)
-        return (factor * check_slot(slot, self.size) + shift) % PRIME % self.buckets
+        (a, b, c), x = self.coefficients(cohort), check_slot(slot, self.size)
+        return (a * x * x + b * x + c) % PRIME % self.buckets
 
     def probability(self, outcome: Outcome, slot: int, cohort: int = 0) -> Fraction:
         """Probability of a bucket, given the value and the cohort.
