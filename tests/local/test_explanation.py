@@ -21,6 +21,23 @@ def test_an_explanation_says_why_what_error_and_when_not_to_use_the_local_model(
         assert part in text
 
 
+def test_an_explanation_of_sums_that_aggregators_open_has_the_central_error_and_the_guarantee_of_the_session():
+    task = Task.choose(domain=1024, epsilon=1, n=1_000_000, trust="dap")
+    text = str(task)
+    for part in (
+        "a count that a session opens with this epsilon has a standard deviation of 1.4 (add/remove; 2.8 replace-one)",
+        "one aggregator is honest",
+        "guarantee that of the session, for one report; for one client if max_reports is enforced",
+        "dp.local.collection_of",
+    ):
+        assert part in text
+    for part in ("1,939", "local model", "bytes a report", "others:"):
+        assert part not in text
+    assert task.expected_error == task.central_error()
+    mean = Task.choose(domain={"low": 0, "high": 100, "steps": 100}, epsilon=1, n=1_000, trust="dap")
+    assert "a mean of 1,000 reports that a session opens" in str(mean)
+
+
 def test_an_explanation_of_a_mean_is_in_the_units_of_its_domain():
     text = str(Task.choose(domain={"low": 0, "high": 100, "steps": 256}, epsilon=1, n=1_000_000))
     assert "a mean, in squared half ranges, for each report, is 4.289; others: duchi 4.683" in text

@@ -218,7 +218,7 @@ def test_a_million_reports_locally_are_wrong_by_1920_and_with_an_aggregator_by_1
     assert EMOJI.expected_error == pytest.approx(1_939, rel=0.001)
     assert task.central_error() == pytest.approx(1.4, abs=0.05)
     assert task.central_error("replace_one") == pytest.approx(2.8, abs=0.05)
-    with pytest.raises(ParameterError):
+    with pytest.raises(ParameterError, match="neighbours is add_remove or replace_one"):
         task.central_error("neither")
 
 
@@ -230,6 +230,21 @@ def test_as_many_reports_as_required_give_the_accuracy():
     mean = TASKS[2]
     enough = replace(mean, reports=mean.required_n("0.001"))
     assert 1.95996 * enough.expected_error == pytest.approx(0.001, rel=1e-3)
+
+
+def test_as_many_aggregated_reports_as_required_give_the_accuracy():
+    for domain, share in ((1024, 1), ({"low": 0, "high": 1, "steps": 64}, 0)):
+        task = Task.choose(domain=domain, epsilon=1, n=1_000_000, trust="dap")
+        enough = replace(task, reports=task.required_n(0.01))
+        error = enough.expected_error / (enough.reports if share else 1)
+        assert 1.95996 * error == pytest.approx(0.01, rel=0.01)
+        assert enough.reports < 1_000
+
+
+def test_the_decoder_is_made_once():
+    task = TASKS[3]
+    assert task.decoder is task.decoder
+    assert task.decoder is not task.oracle
 
 
 def test_an_accuracy_that_hash_functions_prevent_is_refused():

@@ -5,7 +5,6 @@ from typing import Literal, Protocol
 from discreet.exact.numbers import Number
 from discreet.local.choice import OracleChoice, Setting, alternatives
 from discreet.local.domain import SlotDomain, read_number
-from discreet.local.oracles.mean import MeanOracle
 from discreet.local.oracles.oracle import FrequencyOracle
 from discreet.local.oracles.randomizer import LocalRandomizer
 
@@ -18,7 +17,6 @@ _REPEATS = {
 _TRUST = {
     "local": "the collector sees single reports",
     "shuffle": "a shuffler removes who sent a report; what that amplifies depends on the honest reports in a batch",
-    "dap": "only sums of many reports are opened",
 }
 
 
@@ -98,6 +96,8 @@ def explanation(task: ExplainedTask) -> str:
         Text of several lines.
     """
     size = f"{task.domain.size:,} slots"
+    if task.trust == "dap":
+        return _aggregated(task, size)
     return "\n".join(
         (
             f"task {task.name or 'without a name'}: {task.question or 'no text'} ({size}, epsilon {task.epsilon})",
@@ -107,6 +107,22 @@ def explanation(task: ExplainedTask) -> str:
             f"  repeats   {_repeats(task)}",
             f"  trust     {_TRUST[task.trust]}",
             f"  instead   {_instead(task)}",
+        )
+    )
+
+
+def _aggregated(task: ExplainedTask, size: str) -> str:
+    """Text about a task whose reports aggregators add up: no client adds noise, and a session adds it once."""
+    is_mean = not isinstance(task.oracle, FrequencyOracle)
+    what = f"a mean of {task.reports:,} reports" if is_mean else "a count"
+    return "\n".join(
+        (
+            f"task {task.name or 'without a name'}: {task.question or 'no text'} ({size}, epsilon {task.epsilon})",
+            "  reports   secret shares that aggregators of DAP add up, without noise of their own",
+            f"  error     {what} that a session opens with this epsilon has a standard deviation of {_central(task)}",
+            "  trust     one aggregator is honest, and the session adds noise to the sums before it shows them",
+            "  guarantee that of the session, for one report; for one client if max_reports is enforced and declared",
+            '  opening   dp.local.collection_of(task, "votes.json", interval=(1_790_000_000, 3_600)) in dp.protect',
         )
     )
 
@@ -124,16 +140,9 @@ def _why(task: ExplainedTask) -> str:
     others = [choice for choice in alternatives(setting) if choice.oracle.to_json() != task.oracle.to_json()]
     rest = "; ".join(_variance(choice, task.max_bytes) for choice in others)
     what = "a mean, in squared half ranges" if setting.is_numeric else "a count"
-    return f"the variance of {what}, for each report, is {_own_variance(task):.4g}; others: {rest}"
-
-
-def _own_variance(task: ExplainedTask) -> float:
-    match task.decoder:
-        case FrequencyOracle() as oracle:
-            return oracle.variance() + task.reports * oracle.floor_variance()
-        case MeanOracle() as oracle:
-            return oracle.variance()
-    raise TypeError("an oracle of neither counts nor a mean")
+    return (
+        f"the variance of {what}, for each report, is {task.decoder.report_variance(task.reports):.4g}; others: {rest}"
+    )
 
 
 def _variance(choice: OracleChoice, max_bytes: int) -> str:
@@ -160,10 +169,13 @@ def _repeats(task: ExplainedTask) -> str:
 
 
 def _instead(task: ExplainedTask) -> str:
-    one, two = task.central_error(), task.central_error("replace_one")
-    times = task.expected_error / one
-    central = f"{one:.2g} (add/remove; {two:.2g} replace-one)" if two > one else f"{one:.2g}"
+    times = task.expected_error / task.central_error()
     return (
-        f"a secure aggregator that adds noise once has a standard deviation of {central}, {times:,.0f} times less: "
-        "use the local model only where nobody may be trusted with sums"
+        f"a secure aggregator that adds noise once has a standard deviation of {_central(task)}, "
+        f"{times:,.0f} times less: use the local model only where nobody may be trusted with sums"
     )
+
+
+def _central(task: ExplainedTask) -> str:
+    one, two = task.central_error(), task.central_error("replace_one")
+    return f"{one:.2g} (add/remove; {two:.2g} replace-one)" if two > one else f"{one:.2g}"

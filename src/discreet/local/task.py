@@ -200,7 +200,7 @@ class Task:
         """The first 8 bytes of the hash, which each report carries."""
         return bytes.fromhex(self.hash)[:TASK_ID_BYTES]
 
-    @property
+    @cached_property
     def decoder(self) -> LocalRandomizer:
         """The oracle that estimates counts: that of both stages together, where there are two."""
         if self.second is None or not isinstance(self.oracle, FrequencyOracle):
@@ -318,11 +318,11 @@ class Task:
 
     @property
     def expected_error(self) -> float:
-        """Standard deviation of the count of a rare value, or of a mean in the units of its domain, at its largest."""
-        oracle, reports = self.decoder, self.reports
-        if isinstance(oracle, FrequencyOracle):
-            return math.sqrt(reports * oracle.variance() + reports**2 * oracle.floor_variance())
-        return math.sqrt(_mean_variance(oracle) / reports) * self._half_range
+        """Standard deviation of the count of a rare value, or of a mean, at its largest; with DAP `central_error()`."""
+        if self.trust == "dap":
+            return self.central_error()
+        variance, reports = self.decoder.report_variance(self.reports), self.reports
+        return math.sqrt(variance / reports) * self._half_range if self._is_mean else math.sqrt(variance * reports)
 
     def required_n(self, margin: Number, confidence: Number = 0.95) -> int:
         """How many reports an accuracy needs.
@@ -337,19 +337,19 @@ class Task:
         Raises:
             ParameterError: If the margin is not above zero, or no number of reports is enough.
         """
-        oracle = self.decoder
         level = float(probability(confidence, "confidence", example="0.95"))
-        allowed = (float(read_number(margin, "margin")) / NormalDist().inv_cdf((1 + level) / 2)) ** 2
-        if isinstance(oracle, FrequencyOracle):
-            variance, floor = oracle.variance(), oracle.floor_variance()
-        else:
-            variance, floor = _mean_variance(oracle) * self._half_range**2, 0.0
+        deviation = float(read_number(margin, "margin")) / NormalDist().inv_cdf((1 + level) / 2)
+        unit = self._half_range**2 if self._is_mean else 1.0
+        variance, allowed = self.decoder.report_variance(0) * unit, deviation**2
+        floor = self.decoder.report_variance(1) * unit - variance  # what hash functions add for each report
         if read_number(margin, "margin") <= 0 or allowed <= floor:
             raise ParameterError(
                 f"margin={margin}",
                 because="the margin must be above zero, and above what hash functions of cohorts cost",
                 instead="a larger margin, or an oracle without hash functions",
             )
+        if self.trust == "dap":  # the error of a sum is the same for any number of reports
+            return math.ceil(self.central_error() * (self.reports if self._is_mean else 1) / deviation)
         return math.ceil(variance / (allowed - floor))
 
     def central_error(self, neighbours: Literal["add_remove", "replace_one"] = "add_remove") -> float:
@@ -366,11 +366,13 @@ class Task:
         """
         moves = {"add_remove": 1, "replace_one": 2}.get(neighbours)
         if moves is None:
-            raise ParameterError(f"{neighbours!r}", because="it is neither of the two", instead='"add_remove"')
+            raise ParameterError(
+                f"{neighbours!r}", because="neighbours is add_remove or replace_one", instead='"add_remove"'
+            )
         epsilon = read_number(self.epsilon, "epsilon")
-        if not isinstance(self.oracle, MeanOracle):
+        if not self._is_mean:
             return Laplace(sensitivity=moves, epsilon=epsilon).standard_deviation
-        steps = self.oracle.steps
+        steps = self.oracle.size - 1
         share = Laplace(sensitivity=steps, epsilon=epsilon).standard_deviation / steps / self.reports
         return share * 2 * self._half_range
 
@@ -384,6 +386,10 @@ class Task:
 
     def __str__(self) -> str:
         return self.explain()
+
+    @property
+    def _is_mean(self) -> bool:
+        return isinstance(self.oracle, MeanOracle)
 
     @property
     def _half_range(self) -> float:
@@ -475,12 +481,6 @@ def _check_loss(ratio: Fraction, epsilon: str, what: str) -> None:
             because=f"it is above e^epsilon for the stated epsilon {epsilon}",
             instead=f'epsilon="{math.log(ratio) + 1e-6:.6f}", or an oracle calibrated to epsilon',
         )
-
-
-def _mean_variance(oracle: LocalRandomizer) -> float:
-    if not isinstance(oracle, MeanOracle):
-        raise _no_task("its oracle estimates neither counts nor a mean")
-    return oracle.variance()
 
 
 def _read(document: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
