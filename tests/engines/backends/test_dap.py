@@ -104,6 +104,7 @@ def _integers(collection, query, reports, **facts):
         return plan, engine.run(engine.prepare(plan.pushdown))
 
 
+@pytest.mark.guarantee("engines.backends.dap")
 @pytest.mark.parametrize("most", [None, 1, 3])
 @pytest.mark.parametrize("kind", REPORTS)
 def test_reports_of_one_unit_move_integers_by_the_stated_sensitivity_and_some_reach_it(tmp_path, kind, most):
@@ -126,6 +127,7 @@ def test_reports_of_one_unit_move_integers_by_the_stated_sensitivity_and_some_re
         assert reached == stated
 
 
+@pytest.mark.pitfall("B3")
 def test_nothing_of_the_file_is_touched_before_a_charge(tmp_path):
     """A pipe that nobody writes to would block whoever opens it; a file that is missing would fail."""
     collection = _collection(tmp_path, length=4)
@@ -140,6 +142,7 @@ def test_nothing_of_the_file_is_touched_before_a_charge(tmp_path):
 
 
 @pytest.mark.pitfall("A25")
+@pytest.mark.guarantee("engines.backends.dap")
 def test_a_new_batch_at_the_same_path_is_another_source_and_is_never_answered_by_stored_numbers(tmp_path):
     query, ledger = VOTES.group_by("bucket").agg(n=dp.count()), str(tmp_path / "ledger.sqlite")
     first, second = (_collection(tmp_path, length=2, interval=(start, 3_600)) for start in (0, 3_600))
@@ -246,6 +249,11 @@ def test_clients_are_a_unit_only_where_their_reports_are_bounded_upstream(tmp_pa
         pytest.raises(UnsupportedError, match="none of a client can be left out"),
     ):
         session.explain(VOTES.group_by("bucket").agg(n=dp.count()), epsilon=1)
+    with (
+        _open(bounded, unit={"privacy_unit": "bucket", "max_rows": 3}, **KEYS) as session,
+        pytest.raises(UnsupportedError, match="none of a client can be left out"),
+    ):
+        session.explain(VOTES.agg(n=dp.count()), epsilon=1)
     with _open(bounded, unit={"privacy_unit": "client", "max_rows": 3}, **KEYS) as session:
         assert "one client" in str(session.explain(VOTES.agg(n=dp.count()), epsilon=1))
 
