@@ -13,6 +13,10 @@ HEAD = """# Engine support
 Behaviour that the contract tests (`tests/contracts`) check on every engine; all engines return the same integers.
 *never*: the engine cannot do it. *notyet*: planned. *notimpl*: not requested so far. This page is generated; do not
 edit it. After a change: `DISCREET_WRITE_GOLDEN=1 .venv/bin/python -m pytest tests/contracts/test_reference.py`.
+
+[Collections of DAP](../local.md#trust) are the fifth engine, over one vector of sums and the number of reports. It
+answers counts, counts by bucket, sums and means, and refuses all other queries before the charge. It has no rows, so
+this table does not apply to it.
 """
 
 

@@ -1,15 +1,32 @@
 """Collections of DAP, the distributed aggregation protocol: an engine over one aggregate of many reports.
 
-Aggregators of DAP add up secret shares of reports and check each report by a zero-knowledge proof, so a collector gets
-one vector of sums and the number of reports, and no single report. Both are exact, so they are as private as rows: the
-file is opened after a charge alone, and its numbers get the noise of any other query. A report is a row of a table:
+Definition
+    Aggregators of DAP add up secret shares of reports and check each report by a zero-knowledge proof, so a collector
+    gets one vector of sums and the number of reports, and no single report. A report is a row of a table:
 
-    histogram   a report adds one to one place of the vector         bucket, from 0 to length - 1
-    sum         a report adds a number from 0 to `largest`           value
-    vector      a report adds such a number to each place            v0, v1, ...
+        histogram   a report adds one to one place of the vector         bucket, from 0 to length - 1
+        sum         a report adds a number from 0 to `largest`           value
+        vector      a report adds such a number to each place            v0, v1, ...
 
-Only what the vector says can be asked: counts of reports, counts by bucket, sums and means. What needs single reports
-(conditions, medians, other bounds) is refused before the charge, from public facts.
+    Supported queries: counts of reports, counts by bucket, sums and means. What needs single reports (conditions,
+    medians, other bounds) is refused before the charge, from public facts.
+
+Guarantee
+    The vector and the number are exact, so they are as private as rows: the file is opened after a charge alone.
+    Answers have the sensitivities of the same queries on the table of reports, for a unit of one report, or of one
+    client with at most `max_reports` reports. Proof: docs/proofs/engines/backends/dap.md.
+
+Exactness
+    Whole numbers only. They get the noise of any other query.
+
+Not covered
+    Whether `max_reports` is enforced before reports are added up, and whether one aggregator is honest: the owner
+    states both. Several intervals of the same people: their losses add up. A batch that is collected twice with other
+    contents. The length of the file, for those who can list it: it shows the number of digits.
+
+References
+    Geoghegan et al., Distributed Aggregation Protocol for Privacy Preserving Measurement, draft-ietf-ppm-dap. Davis,
+    Patton, Rosulek and Schoppmann, Verifiable Distributed Aggregation Functions, PETS 2023.
 """
 
 import json
