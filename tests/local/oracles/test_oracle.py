@@ -70,4 +70,4 @@ def test_false_reports_all_support_their_target(oracle):
     for is_varied in (True, False):
         counts = oracle.false_counts(50, 4, np.random.default_rng(), is_varied=is_varied)
         assert oracle.support(counts)[4] == 50
-        assert oracle.most_supported((4,)) == 1
+        assert oracle.largest_support((4,)) == 1

@@ -234,7 +234,7 @@ class LocalHashing(FrequencyOracle):
             supporting += rows[cohort][self.hashes(cohort)]
         return supporting.astype(np.float64)
 
-    def most_supported(self, targets: Sequence[int]) -> int:
+    def largest_support(self, targets: Sequence[int]) -> int:
         hashes = (self.hashes(cohort)[list(targets)] for cohort in range(self.cohorts))
         return int(max(np.bincount(each).max() for each in hashes))
 

@@ -123,7 +123,7 @@ class FrequencyOracle(LocalRandomizer):
         return float((1 - self.false_rate) / (self.true_rate - self.false_rate))
 
     @abstractmethod
-    def most_supported(self, targets: Sequence[int]) -> int:
+    def largest_support(self, targets: Sequence[int]) -> int:
         """The most of some slots that one report supports, sent by anyone.
 
         Args:
@@ -293,7 +293,7 @@ class TwoLevelOracle(FrequencyOracle):
         likelier = set(self.support_symbols(check_slot(slot, self.size)).tolist())
         return {symbol: high if symbol in likelier else low for symbol in range(self.alphabet)}
 
-    def most_supported(self, targets: Sequence[int]) -> int:
+    def largest_support(self, targets: Sequence[int]) -> int:
         supported = np.zeros(self.alphabet, dtype=np.int64)
         for slot in targets:
             supported[self.support_symbols(slot)] += 1

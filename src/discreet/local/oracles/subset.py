@@ -221,7 +221,7 @@ class SubsetSelection(FrequencyOracle):
         """
         return merge_cohorts(counts).astype(np.float64)
 
-    def most_supported(self, targets: Sequence[int]) -> int:
+    def largest_support(self, targets: Sequence[int]) -> int:
         return min(len(targets), self.subset)
 
     def false_counts(self, fakes: int, target: int, generator: np.random.Generator, *, is_varied: bool) -> Counts:

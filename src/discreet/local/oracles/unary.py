@@ -201,7 +201,7 @@ class UnaryEncoding(FrequencyOracle):
         """
         return merge_cohorts(counts).astype(np.float64)
 
-    def most_supported(self, targets: Sequence[int]) -> int:
+    def largest_support(self, targets: Sequence[int]) -> int:
         return len(targets)
 
     def false_counts(self, fakes: int, target: int, generator: np.random.Generator, *, is_varied: bool) -> Counts:

@@ -93,7 +93,7 @@ def influence(oracle: LocalRandomizer | Task, targets: Sequence[int] = (0,)) -> 
             instead="targets=[0]",
         )
     p, q = float(oracle.true_rate), float(oracle.false_rate)
-    return (oracle.most_supported(targets) - len(targets) * q) / (p - q)
+    return (oracle.largest_support(targets) - len(targets) * q) / (p - q)
 
 
 @short_traceback
