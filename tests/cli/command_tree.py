@@ -60,7 +60,7 @@ def prepare_local(place: Path) -> None:
     task.save(place / "task.json")
     (place / "emoji.txt").write_text("".join(f"{value}\n" for value in emoji))
     (place / "answers.txt").write_text("smile\ntear\n" * 100)
-    reports, _ = local_files.encode_values(task, iter(["smile", "tear"] * 100), 0)
+    reports = local_files.encode_values(task, iter(["smile", "tear"] * 100), 0).reports
     local_files.write_reports(task, reports, place / "reports.bin")
     state = dp.local.collector.count_reports(task, reports)
     (place / "counts.acc").write_bytes(state.to_bytes())

@@ -143,10 +143,12 @@ def test_two_counts_of_one_shard_are_refused_with_advice_for_the_command_line(lo
 def test_a_column_of_csv_is_read_and_values_outside_the_domain_are_the_default(local, task):
     with Path("answers.csv").open("w", newline="") as file:
         rows = csv.writer(file)
-        rows.writerows([["id", "emoji"], [1, "tear"], [2, "unknown"], [3], [4, "fire"]])
+        rows.writerows([["id", "emoji"], [1, "tear"], [2, "unknown"], [3], [4, "fire"], [5, "nobody"]])
     found = local("encode", "task.json", "answers.csv", "--column", "emoji", "--out", "reports.bin")
     assert found.exit_code == 0
     assert "2 of 4 values are outside of the domain" in found.stderr
+    assert "1 lines have no value" in found.stderr
+    assert found.stdout.startswith("4 reports of batch 0")
     assert "unknown" not in found.output
     wrong = refusal(local("encode", "task.json", "answers.csv", "--column", "name", "--out", "reports.bin"))
     assert wrong.instead == "--column 'id'"
@@ -156,8 +158,168 @@ def test_standard_input_is_read_and_a_batch_is_written(local, task):
     words = ("encode", "task.json", "-", "--batch", "7", "--out", "reports.bin")
     assert local(*words, text="smile\ntear\n").exit_code == 0
     counted = document(local("collect", "task.json", "reports.bin", "--batch", "7", "--out", "counts.acc", "--json"))
-    assert (counted["batch"], counted["reports"]) == (7, 2)
-    assert document(local("collect", "task.json", "reports.bin", "--out", "none.acc", "--json"))["reports"] == 0
+    assert (counted["batch"], counted["reports"], counted["other_batches"]) == (7, 2, {})
+
+
+def test_reports_of_other_batches_are_named_and_no_report_at_all_is_a_refusal(local, task, tmp_path):
+    for batch, number in ((7, 2), (0, 1)):
+        words = ("encode", "task.json", "-", "--batch", batch, "--out", f"{batch}.bin")
+        assert local(*words, text="smile\n" * number).exit_code == 0
+    error = refusal(local("collect", "task.json", "7.bin", "--out", "none.acc"))
+    assert error.because == "left out: 2 reports of other batches: 7"
+    assert error.instead == "--batch 7"
+    assert not (tmp_path / "none.acc").exists()
+    both = local("collect", "task.json", "7.bin", "0.bin", "--out", "counts.acc").stdout
+    assert both.startswith("1 report of batch 0 in counts.acc, 1 partial count\n")
+    assert "left out: 2 reports of other batches: 7" in both
+    other = local("task", "--domain", "4", "--epsilon", "3", "--n", "2000", "--out", "other.json")
+    assert other.exit_code == 0
+    refused = refusal(local("collect", "other.json", "7.bin", "--out", "none.acc"))
+    assert refused.because == "refused: 2 for its task"
+
+
+def test_a_shard_without_reports_is_counted(local, task):
+    local("encode", "task.json", "-", "--out", "r.bin", text="smile\n")
+    found = [
+        document(local("collect", "task.json", "r.bin", "--shard", i, "--shards", 2, "--out", f"{i}.acc", "--json"))
+        for i in (0, 1)
+    ]
+    assert sorted(each["reports"] for each in found) == [0, 1]
+
+
+def test_options_that_do_not_fit_an_accumulator_are_refused(local, task):
+    local("encode", "task.json", "-", "--batch", "7", "--out", "r.bin", text="smile\ntear\n")
+    assert local("collect", "task.json", "r.bin", "--batch", "7", "--out", "7.acc").exit_code == 0
+    assert document(local("collect", "task.json", "7.acc", "--out", "again.acc", "--json"))["batch"] == 7
+    for words in (("--batch", "0"), ("--shards", "3"), ("--shard", "1", "--shards", "3")):
+        error = refusal(local("collect", "task.json", "7.acc", *words, "--out", "x.acc"))
+        assert "7.acc" in error.what
+
+
+def test_inputs_and_files_of_another_format_are_never_overwritten(local, task, tmp_path):
+    write_answers(number=40)
+    local("encode", "task.json", "answers.txt", "--out", "r.bin")
+    local("collect", "task.json", "r.bin", "--out", "c.acc")
+    (tmp_path / "link").symlink_to("answers.txt")
+    (tmp_path / "raw.csv").write_text("id,value\n1,smile\n")
+    held = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    for words in (
+        ("encode", "task.json", "answers.txt", "--out", "answers.txt"),
+        ("encode", "task.json", "answers.txt", "--out", "link"),
+        ("encode", "task.json", "answers.txt", "--out", "task.json"),
+        ("encode", "task.json", "answers.txt", "--out", "c.acc"),
+        ("collect", "task.json", "r.bin", "--out", "r.bin"),
+        ("collect", "task.json", "r.bin", "--out", "task.json"),
+        ("collect", "task.json", "r.bin", "--out", "answers.txt"),
+        ("estimate", "task.json", "c.acc", "--out", "raw.csv"),
+    ):
+        assert refusal(local(*words)).instead.startswith("--out ")
+    assert held == {path: path.read_bytes() for path in held}
+    for words in (
+        ("encode", "task.json", "answers.txt", "--out", "r.bin"),
+        ("collect", "task.json", "r.bin", "--out", "c.acc"),
+    ):
+        assert local(*words).exit_code == 0
+
+
+def test_a_file_without_values_of_the_domain_is_refused(local, task):
+    csv_without_column = refusal(local("encode", "task.json", "-", "--out", "r.bin", text="id,emoji\n1,smile\n"))
+    assert "none of 2 values is in the domain" in csv_without_column.because
+    assert "--column" in csv_without_column.instead
+    assert "no value" in refusal(local("encode", "task.json", "-", "--out", "r.bin", text="\n\n")).because
+    assert not Path("r.bin").exists()
+
+
+def test_blank_lines_do_not_bias_a_mean(local):
+    local("task", "--low", "0", "--high", "10", "--steps", "64", "--epsilon", "3", "--n", "200", "--out", "task.json")
+    found = local("encode", "task.json", "-", "--out", "r.bin", text="10\n" * 20 + "\n" * 20)
+    assert found.stdout.startswith("20 reports of batch 0")
+    assert "20 lines have no value" in found.stderr
+
+
+def test_blank_lines_and_spaces_are_no_values_of_a_task(local, tmp_path):
+    (tmp_path / "some.txt").write_text("a\nb \n\n")
+    found = local("task", "--values", "some.txt", "--epsilon", "1", "--n", "100", "--json")
+    assert document(found)["task"]["domain"]["values"] == ["a", "b"]
+    assert "1 blank line of some.txt left out" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "instead"),
+    [
+        (("--domain", "4", "--epsilon", "0"), "--epsilon 0", "--epsilon 1"),
+        (("--domain", "4", "--epsilon", "nan"), "--epsilon 'nan'", "--epsilon 1"),
+        (("--domain", "4", "--epsilon", "1e-9"), "--epsilon 1e-9", "--epsilon 1"),
+        (("--domain", "4", "--epsilon", "1", "--epsilon-second", "x"), "--epsilon-second 'x'", "--epsilon-second 1"),
+        (("--low", "nan", "--high", "1", "--epsilon", "1"), "--low 'nan'", "--low 0"),
+        (("--low", "2", "--high", "1e0", "--epsilon", "1"), "--low 2 --high 1e0", "--low 0 --high 100"),
+        (("--domain", "1024", "--epsilon", "1", "--max-bytes", "5"), "--max-bytes 5", "--max-bytes 32"),
+        (("--domain", "1000000000", "--epsilon", "1"), "--domain 1000000000", "--domain 1024"),
+    ],
+)
+def test_errors_about_numbers_name_the_option_and_the_value(local, words, what, instead):
+    error = refusal(local("task", *words, "--n", "100"))
+    assert error.what == what
+    assert error.instead.startswith(instead)
+
+
+def test_numbers_may_have_an_exponent(local):
+    found = document(local("task", "--low", "-1e3", "--high", "1e6", "--epsilon", "1e-1", "--n", "100", "--json"))
+    assert (found["task"]["domain"]["high"], found["task"]["epsilon"]) == ("1000000", "0.1")
+
+
+@pytest.mark.parametrize("words", [("--repeat", "always"), ("--trust", "me")])
+def test_rules_and_models_are_choices(local, words):
+    result = local("task", "--domain", "4", "--epsilon", "1", "--n", "100", *words)
+    assert result.exit_code == 2
+    assert re.search("memoised|shuffle", result.output)
+
+
+def test_a_batch_of_more_than_32_bits_is_a_wrong_call(local, task):
+    for words in (("encode", "task.json", "emoji.txt"), ("collect", "task.json", "r.bin")):
+        assert local(*words, "--batch", "99999999999999", "--out", "x").exit_code == 2
+
+
+@pytest.mark.parametrize("confidence", ["0", "1", "1.5", "nan"])
+def test_advice_about_a_confidence_is_about_the_confidence(local, task, tmp_path, confidence):
+    (tmp_path / "empty.acc").write_bytes(dp.local.collector.Accumulator.empty(task).to_bytes())
+    error = refusal(local("estimate", "task.json", "empty.acc", "--confidence", confidence))
+    assert error.instead == "--confidence 0.95"
+    empty = refusal(local("estimate", "task.json", "empty.acc"))
+    assert empty.instead == "discreet local collect task.json reports.bin --out counts.acc"
+
+
+def test_the_advice_for_a_memoised_task_makes_one_that_is_encoded(local, task):
+    words = ("--values", "emoji.txt", "--epsilon", "1/3", "--n", "100", "--repeat", "memoised", "--out", "memo.json")
+    assert local("task", *words).exit_code == 0
+    advice = refusal(local("encode", "memo.json", "emoji.txt", "--out", "r.bin")).instead.partition(", or ")[0]
+    made = local(*advice.replace("values.txt", "emoji.txt").split()[2:])
+    assert made.exit_code == 0, made.output
+    assert local("encode", "fresh.json", "emoji.txt", "--out", "r.bin").exit_code == 0
+
+
+def test_a_name_cannot_move_the_cursor_of_a_terminal(local):
+    name = "\x1b[2Jname"
+    found = local("task", "--domain", "4", "--epsilon", "1", "--n", "100", "--name", name, "--question", name)
+    assert "\x1b" not in found.stdout
+    assert r"\x1b[2Jname" in found.stdout
+
+
+def test_a_task_of_many_values_says_what_its_estimate_takes(local):
+    words = ("--epsilon", "1", "--n", "1000")
+    large = local("task", "--domain", 2**24, *words)
+    assert large.exit_code == 0
+    assert "about 11 GB of memory" in large.stderr
+    assert "PrefixTree" in large.stderr
+    assert not local("task", "--domain", 2**16, *words).stderr
+
+
+def test_a_confidence_near_1_is_printed_in_full(local, task):
+    write_answers(number=200)
+    local("encode", "task.json", "answers.txt", "--out", "r.bin")
+    local("collect", "task.json", "r.bin", "--out", "c.acc")
+    shown = local("estimate", "task.json", "c.acc", "--confidence", "0.9999995").stdout
+    assert "with probability 0.9999995 all 4" in shown
 
 
 def test_a_mean_is_estimated_with_an_interval(local):
@@ -172,7 +334,7 @@ def test_a_mean_is_estimated_with_an_interval(local):
     assert local("estimate", "task.json", "counts.acc", "--consistent").exit_code == 2
 
 
-def test_estimates_are_written_and_consistent_ones_add_up(local, task):
+def test_estimates_are_written_and_consistent_ones_add_up(local, task, monkeypatch):
     write_answers()
     local("encode", "task.json", "answers.txt", "--out", "reports.bin")
     local("collect", "task.json", "reports.bin", "--out", "counts.acc")
@@ -185,6 +347,7 @@ def test_estimates_are_written_and_consistent_ones_add_up(local, task):
         counts = [float(row["count"]) for row in csv.DictReader(file)]
     assert np.isclose(sum(counts), 2_000)
     assert min(counts) >= 0
+    monkeypatch.setattr(dp.local.estimates.FrequencyEstimates, "to_arrow", None)
     shown = local("estimate", "task.json", "counts.acc", "--rows", "1").stdout
     assert "3 more" in shown
 

@@ -5,18 +5,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli import local_estimates as estimates
 from discreet.cli import local_files as files
 from discreet.cli.apps import command_app
-from discreet.cli.output import AsJson, print_result
-from discreet.errors import ParameterError, UnsupportedError
+from discreet.cli.local_options import (
+    RepeatRule,
+    TrustModel,
+    as_options,
+    read_confidence,
+    read_epsilon,
+    read_number,
+)
+from discreet.cli.local_outputs import require_place
+from discreet.cli.output import AsJson, print_json, print_result
+from discreet.errors import ParameterError, SourceError, UnsupportedError
+from discreet.plan.wording import counted
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from discreet.local.collector.accumulator import Accumulator
     from discreet.local.task import Task
 
 app = command_app("local")
+LARGEST_BATCH = 2**32 - 1
 TRIAL = "encoded here, for trials and gateways: on devices, use discreet/local/client.py or client.mjs"
 
 TaskFile = Annotated[Path, typer.Argument(metavar="TASK", help="A file of `discreet local task`.", show_default=False)]
@@ -45,7 +54,9 @@ def task(
     high: Annotated[str | None, typer.Option("--high", metavar="NUMBER", help="Highest number, for a mean.")] = None,
     steps: Annotated[int, typer.Option("--steps", metavar="NUMBER", help="Steps from --low to --high.", min=1)] = 256,
     max_bytes: Annotated[int, typer.Option("--max-bytes", metavar="NUMBER", help="Longest report, in bytes.")] = 40,
-    repeat: Annotated[str, typer.Option("--repeat", metavar="RULE", help="fresh, memoised or two_stage.")] = "fresh",
+    repeat: Annotated[
+        RepeatRule, typer.Option("--repeat", metavar="RULE", help="fresh, memoised or two_stage.")
+    ] = RepeatRule.FRESH,
     epsilon_second: Annotated[
         str | None,
         typer.Option("--epsilon-second", metavar="NUMBER", help="Loss of one fresh stage of two_stage."),
@@ -54,7 +65,9 @@ def task(
         int | None,
         typer.Option("--max-values", metavar="NUMBER", help="Different values of a client before the default.", min=1),
     ] = None,
-    trust: Annotated[str, typer.Option("--trust", metavar="MODEL", help="local, shuffle or dap.")] = "local",
+    trust: Annotated[
+        TrustModel, typer.Option("--trust", metavar="MODEL", help="local, shuffle or dap.")
+    ] = TrustModel.LOCAL,
     query: Annotated[str, typer.Option("--question", metavar="TEXT", help="What clients are asked.")] = "",
     name: Annotated[str, typer.Option("--name", metavar="TEXT", help="A short name.")] = "",
     out: Annotated[
@@ -69,21 +82,25 @@ def task(
     """
     from discreet.local.task import Task  # noqa: PLC0415 - help does not wait for numpy
 
-    chosen = Task.choose(
-        domain=_domain(domain, values, low, high, steps),
-        epsilon=epsilon,
-        n=n,
-        max_bytes=max_bytes,
-        question=query,
-        name=name,
-        repeat=repeat,  # type: ignore[arg-type]
-        epsilon_second=epsilon_second,
-        max_values=max_values,
-        trust=trust,  # type: ignore[arg-type]
-    )
+    loss, second = read_epsilon(epsilon), epsilon_second and read_epsilon(epsilon_second, "--epsilon-second")
+    with as_options():
+        chosen = Task.choose(
+            domain=_domain(domain, values, low, high, steps),
+            epsilon=loss,
+            n=n,
+            max_bytes=max_bytes,
+            question=query,
+            name=name,
+            repeat=repeat.value,
+            epsilon_second=second or None,
+            max_values=max_values,
+            trust=trust.value,
+        )
     if out is not None:
         _save(chosen, out)
-    print_result(_task_document(chosen), f"{chosen}\n  hash      {chosen.hash}", as_json=as_json)
+    if warning := estimates.warning_of(chosen.domain.size):
+        typer.echo(warning, err=True)
+    print_result(_task_document(chosen), _task_text(chosen), as_json=as_json)
 
 
 @app.command(no_args_is_help=True, epilog="Example: discreet local encode task.json answers.txt --out reports.bin")
@@ -96,28 +113,37 @@ def encode(
     column: Annotated[
         str | None, typer.Option("--column", metavar="NAME", help="VALUES is CSV, and this is the column.")
     ] = None,
-    batch: Annotated[int, typer.Option("--batch", metavar="NUMBER", help="Number of the batch.", min=0)] = 0,
+    batch: Annotated[
+        int, typer.Option("--batch", metavar="NUMBER", help="Number of the batch.", min=0, max=LARGEST_BATCH)
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Write a randomised report of each value.
 
     For trials and gateways: devices use the client itself. Reports are in random order, each behind its length,
-    or Parquet where --out ends so.
+    or Parquet where --out ends so. Blank lines have no report, and spaces around a value are left out.
     """
     chosen = files.read_task(task_file)
     if chosen.repeat != "fresh" or chosen.trust == "dap":
         raise UnsupportedError(
             f"reports of a task with repeat={chosen.repeat!r} and trust={chosen.trust!r}",
             because="its clients keep a state, or send shares to aggregators; lines of a file do neither",
-            instead="discreet local task --repeat fresh --trust local, or discreet.local.client.Client on each device",
+            instead=f"{_fresh_task(chosen)}, or discreet.local.client.Client on each device",
         )
-    reports, outside = files.encode_values(chosen, files.read_values(values, column, chosen), batch)
-    files.write_reports(chosen, reports, out)
-    if outside:
-        counted = f"{outside:,} of {len(reports):,} values are outside of the domain"
-        typer.echo(f"{counted} and are reported as the default; this count is exact, so keep it to yourself", err=True)
-    document = {"task": chosen.hash, "reports": len(reports), "batch": batch, "file": str(out), "note": TRIAL}
-    print_result(document, f"{len(reports):,} reports of batch {batch} in {out}\n{TRIAL}", as_json=as_json)
+    is_table = out.suffix.lower() == ".parquet"
+    require_place(out, [task_file, values], "table of reports" if is_table else "reports")
+    encoded = files.encode_values(chosen, files.read_values(values, column, chosen), batch)
+    number = len(encoded.reports)
+    if encoded.outside == number:
+        raise ParameterError(
+            f"values in {str(values)!r}",
+            because=f"none of {counted(number, 'value')} is in the domain" if number else "the file has no value",
+            instead="values of the task, one on each line; --column NAME reads a column of CSV",
+        )
+    files.write_reports(chosen, encoded.reports, out)
+    _warn(encoded)
+    document = {"task": chosen.hash, "reports": number, "batch": batch, "file": str(out), "note": TRIAL}
+    print_result(document, f"{counted(number, 'report')} of batch {batch} in {out}\n{TRIAL}", as_json=as_json)
 
 
 @app.command(no_args_is_help=True, epilog="Example: discreet local collect task.json reports.bin --out counts.acc")
@@ -128,27 +154,38 @@ def collect(
         typer.Argument(metavar="FILE", help="Reports, Parquet files or accumulators.", show_default=False),
     ],
     out: Out,
-    batch: Annotated[int, typer.Option("--batch", metavar="NUMBER", help="The batch to count.", min=0)] = 0,
-    shard: Annotated[int, typer.Option("--shard", metavar="NUMBER", help="The shard to count, from 0.", min=0)] = 0,
-    shards: Annotated[int, typer.Option("--shards", metavar="NUMBER", help="Number of shards.", min=1)] = 1,
+    batch: Annotated[
+        int | None,
+        typer.Option(
+            "--batch", metavar="NUMBER", help="Default: that of accumulators, else 0.", min=0, max=LARGEST_BATCH
+        ),
+    ] = None,
+    shard: Annotated[
+        int | None, typer.Option("--shard", metavar="NUMBER", help="The shard to count, from 0.", min=0)
+    ] = None,
+    shards: Annotated[
+        int | None, typer.Option("--shards", metavar="NUMBER", help="Number of shards. Default: 1.", min=1)
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Count reports, or merge counts.
 
     Both are written as an accumulator. A report that is in several files counts once. Malformed reports are
-    counted by reason.
+    counted by reason, and those of other batches by batch. If no report counts, nothing is written.
     """
-    if shard >= shards:
-        raise typer.BadParameter(f"--shard is below --shards: from 0 to {shards - 1}")
+    if (shard or 0) >= (shards or 1):
+        raise typer.BadParameter(f"--shard is below --shards: from 0 to {(shards or 1) - 1}")
     chosen = files.read_task(task_file)
-    state = files.collect_files(chosen, inputs, batch=batch, shard=shard, shards=shards)
-    _require_task(chosen, state)
+    require_place(out, [task_file, *inputs], "accumulator")
+    found = files.collect_files(chosen, inputs, batch=batch, shard=shard, shards=shards)
+    _require_reports(found)
+    state = found.state
     files.write_bytes(out, state.to_bytes())
-    refused = ", ".join(f"{number:,} for its {reason}" for reason, number in state.refused.items())
-    text = f"{state.reports:,} reports of batch {state.batch} in {out}, {len(state.partials):,} partial counts"
-    text += f"\nrefused: {refused or 'none'}"
     document = {"task": state.task, "batch": state.batch, "reports": state.reports, "refused": dict(state.refused)}
-    print_result(document | {"partials": len(state.partials), "file": str(out)}, text, as_json=as_json)
+    document |= {"other_batches": found.other_batches, "partials": len(state.partials), "file": str(out)}
+    number, partials = counted(state.reports, "report"), counted(len(state.partials), "partial count")
+    lines = [f"{number} of batch {state.batch} in {out}, {partials}", f"refused: {_reasons(found) or 'none'}"]
+    print_result(document, "\n".join([*lines, *filter(None, [_left_out(found)])]), as_json=as_json)
 
 
 @app.command(no_args_is_help=True, epilog="Example: discreet local estimate task.json counts.acc")
@@ -174,13 +211,18 @@ def estimate(
     Estimates have confidence intervals. They are unbiased and may be negative. They cost nothing: reports are
     private already.
     """
+    level = read_confidence(confidence)
     chosen, state = files.read_task(task_file), files.read_accumulator(counts)
-    _require_task(chosen, state)
-    place = None if out is None else _require_table(out)
-    document, text, table = _estimates(chosen, state, confidence, rows, is_consistent=consistent)
-    if place is not None:
-        _write_table(table, place)
-    print_result(document, text, as_json=as_json)
+    files.require_task(chosen, state)
+    if out is not None:
+        estimates.require_table(out, [task_file, counts])
+    found = estimates.estimates_of(chosen, state, level, is_consistent=consistent)
+    if out is not None:
+        estimates.write_table(estimates.table_of(found), out)
+    if as_json:
+        print_json(estimates.document_of(chosen, state, found))
+    else:
+        print(estimates.text_of(found, rows))
 
 
 @app.command(epilog="Example: discreet local demo --clients 100000 --out trust.svg")
@@ -200,7 +242,6 @@ def demo(
     the difference is the cost of trusting nobody.
     """
     from discreet.local.demo import compare_trust  # noqa: PLC0415 - help does not wait for numpy
-    from discreet.local.domain import read_number  # noqa: PLC0415
 
     if out is not None and out.suffix.lower() not in (".svg", ".png"):
         raise UnsupportedError(
@@ -209,7 +250,7 @@ def demo(
             instead=f"--out {out.with_suffix('.svg')}",
         )
     with files.advise("discreet local demo --clients 1000000 --domain 1024 --epsilon 1 --delta 0.000001"):
-        numbers = read_number(epsilon, "epsilon"), read_number(delta, "delta")
+        numbers = read_number(epsilon, "--epsilon"), read_number(delta, "--delta")
         found = compare_trust(clients=clients, size=domain, epsilon=numbers[0], delta=numbers[1])
     if out is not None:
         _draw(found, out)
@@ -222,22 +263,16 @@ def _domain(size: int | None, values: Path | None, low: str | None, high: str | 
     if (size is not None) + (values is not None) + is_range != 1 or (low is None) != (high is None):
         raise typer.BadParameter("one of --domain NUMBER, --values FILE, or --low and --high states the domain")
     if values is not None:
-        return _listed(values)
-    return size if size is not None else {"low": low, "high": high, "steps": steps}
-
-
-def _listed(path: Path) -> list[str]:
-    try:
-        listed = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError):
-        listed = []
-    if len(set(listed)) < 2 or len(set(listed)) < len(listed):
-        raise ParameterError(
-            f"values in {str(path)!r}",
-            because="the file is not there, or does not have two or more different lines",
-            instead="a text file in UTF-8, one value on each line; or --domain 1024",
-        )
-    return listed
+        listed, blank = files.read_list(values)
+        if blank:
+            typer.echo(f"{counted(blank, 'blank line')} of {values} left out", err=True)
+        return listed
+    if low is None or high is None:
+        return size
+    ends = read_number(low, "--low", "0"), read_number(high, "--high", "100")
+    if ends[0] >= ends[1]:
+        raise ParameterError(f"--low {low} --high {high}", because="low is below high", instead="--low 0 --high 100")
+    return {"low": ends[0], "high": ends[1], "steps": steps}
 
 
 def _save(chosen: "Task", path: Path) -> None:
@@ -254,89 +289,69 @@ def _save(chosen: "Task", path: Path) -> None:
     files.write_bytes(path, text)
 
 
+def _task_text(chosen: "Task") -> str:
+    """The explanation of a task; what people typed into it cannot move the cursor of a terminal."""
+    from discreet.local.estimates.listing import printable  # noqa: PLC0415 - needs numpy
+
+    text = str(chosen)
+    for typed in filter(None, (chosen.name, chosen.question)):
+        text = text.replace(typed, printable(typed))
+    return f"{text}\n  hash      {chosen.hash}"
+
+
+def _fresh_task(chosen: "Task") -> str:
+    """The command for a task like this one whose reports are encoded here."""
+    domain = chosen.domain.to_json()
+    options = " ".join(f"--{name} {value}" for name, value in domain.items() if name != "size")
+    what = "--values values.txt" if "values" in domain else options or f"--domain {chosen.domain.size}"
+    return f"discreet local task {what} --epsilon {chosen.epsilon} --n {chosen.reports} --out fresh.json"
+
+
+def _warn(encoded: files.EncodedValues) -> None:
+    """Exact counts for the one who holds the values."""
+    counts = (
+        (
+            encoded.outside,
+            f"of {len(encoded.reports):,} values are outside of the domain and are reported as the default",
+        ),
+        (encoded.blank, "lines have no value and are not reported"),
+    )
+    for number, what in counts:
+        if number:
+            typer.echo(f"{number:,} {what}; this count is exact, so keep it to yourself", err=True)
+
+
+def _reasons(found: files.CollectedFiles) -> str:
+    return ", ".join(f"{number:,} for its {reason}" for reason, number in found.state.refused.items())
+
+
+def _left_out(found: files.CollectedFiles) -> str:
+    """Reports of other batches, by batch."""
+    others = found.other_batches
+    if not others:
+        return ""
+    number, few = counted(sum(others.values()), "report"), list(others)[:10]
+    listed = ", ".join(map(str, few)) + (f" and {len(others) - len(few):,} more" if len(others) > len(few) else "")
+    return f"left out: {number} of other batches: {listed}"
+
+
+def _require_reports(found: files.CollectedFiles) -> None:
+    """Refuse files of which no report counts, though they have some; a shard may be without reports."""
+    state, others = found.state, found.other_batches
+    if state.reports or found.batches.get(state.batch) or not (others or state.refused):
+        return
+    faults = [f"refused: {_reasons(found)}"] if state.refused else []
+    raise SourceError(
+        f"no report of batch {state.batch}",
+        because="; ".join([*faults, *filter(None, [_left_out(found)])]),
+        instead=f"--batch {min(others)}" if others else "the file of the task that clients were given",
+    )
+
+
 def _task_document(chosen: "Task") -> dict[str, Any]:
     facts = {"hash": chosen.hash, "report_bytes": chosen.report_bytes, "expected_error": chosen.expected_error}
     central = {"central_error": chosen.central_error(), "explanation": chosen.explain().splitlines()}
     return {"task": chosen.to_json()} | facts | central
-
-
-def _require_task(chosen: "Task", state: "Accumulator") -> None:
-    if state.task != chosen.hash:
-        raise ParameterError(
-            f"counts of the task {state.task[:16]}",
-            because=f"the task in the file is {chosen.hash[:16]}",
-            instead="the file of the task that clients were given",
-        )
-
-
-def _estimates(
-    chosen: "Task", state: "Accumulator", confidence: float, rows: int, *, is_consistent: bool
-) -> tuple[dict[str, Any], str, "pa.Table"]:
-    """The document, the text and the table of estimates."""
-    from discreet.local.estimates.frequencies import estimate as estimate_counts  # noqa: PLC0415 - needs numpy
-    from discreet.local.estimates.means import estimate_mean  # noqa: PLC0415 - needs numpy
-
-    facts = {"task": chosen.hash, "batch": state.batch, "reports": state.reports}
-    with files.advise("discreet local collect task.json reports.bin --out counts.acc, and --confidence below 1"):
-        if chosen.domain.is_numeric:
-            if is_consistent:
-                raise typer.BadParameter("--consistent is for counts; this task has a mean")
-            return _mean(facts, estimate_mean(chosen, state, confidence))
-        found = estimate_counts(chosen, state, confidence)
-    if is_consistent:
-        table = found.consistent().to_arrow()
-        note = "counts are not negative and add up; they are biased, and have no intervals"
-    else:
-        facts |= {"confidence": confidence, "method": found.method}
-        table, note = found.to_arrow(), f"with probability {confidence:g} all {len(found):,} intervals hold"
-    return facts | {"rows": table.to_pylist()}, _text(table, state.reports, note, rows), table
-
-
-def _mean(facts: dict[str, Any], found: Any) -> tuple[dict[str, Any], str, "pa.Table"]:
-    import pyarrow as pa  # noqa: PLC0415 - help does not wait for it
-
-    row = {name: getattr(found, name) for name in ("mean", "standard_error", "low", "high", "rounding")}
-    text = (
-        f"mean {found.mean:,.6g}, from {found.low:,.6g} to {found.high:,.6g} with probability {found.confidence:g}\n"
-        f"{found.reports:,} reports; both ends contain {found.rounding:.3g}, the most that rounding to the grid moves it"
-    )
-    document = facts | {"confidence": found.confidence, "method": found.method} | row
-    return document, text, pa.table({name: [value] for name, value in row.items()})
-
-
-def _text(table: "pa.Table", reports: int, note: str, rows: int) -> str:
-    """The largest rows as text."""
-    number = "count" if "count" in table.column_names else "estimate"
-    largest = sorted(table.to_pylist(), key=lambda row: -row[number])[:rows]
-    width = max(len("value"), *(len(str(row["value"])) for row in largest))
-    lines = [f"{'value':<{width}}  {'count':>12}" + (f"  {'low':>12}  {'high':>12}" if "low" in largest[0] else "")]
-    for row in largest:
-        cells = [row[number], *(row[end] for end in ("low", "high") if end in row)]
-        lines.append(f"{row['value']!s:<{width}}" + "".join(f"  {cell:>12,.0f}" for cell in cells))
-    if table.num_rows > rows:
-        lines.append(f"... {table.num_rows - rows:,} more; --rows, --json or --out has them")
-    return "\n".join([*lines, f"{reports:,} reports; {note}"])
-
-
-def _require_table(path: Path) -> Path:
-    if path.suffix.lower() not in (".csv", ".parquet"):
-        raise UnsupportedError(
-            f"estimates in {str(path)!r}",
-            because="they are written as CSV or as Parquet",
-            instead=f"--out {path.with_suffix('.csv')}",
-        )
-    return path
-
-
-def _write_table(table: "pa.Table", path: Path) -> None:
-    import pyarrow.csv  # noqa: PLC0415 - help does not wait for it
-    import pyarrow.parquet  # noqa: PLC0415
-
-    write: Any = pyarrow.parquet.write_table if path.suffix.lower() == ".parquet" else pyarrow.csv.write_csv
-    try:
-        write(table, path)
-    except OSError:
-        files.refuse_place(path)
 
 
 def _draw(found: Any, path: Path) -> None:

@@ -180,7 +180,7 @@ def _is_one_batch(connection: duckdb.DuckDBPyConnection, paths: Paths, values: d
 
     DuckDB skips row groups by the same statistics. A file without them is read with the condition.
     """
-    query = f"{_STATISTICS} FROM parquet_metadata([{_listed(paths)}]) WHERE path_in_schema IN ('task', 'batch')"
+    query = f"{_STATISTICS} FROM parquet_metadata([{_path_literals(paths)}]) WHERE path_in_schema IN ('task', 'batch')"
     ((is_one,),) = connection.execute(query, values).fetchall()
     return bool(is_one)
 
@@ -188,12 +188,12 @@ def _is_one_batch(connection: duckdb.DuckDBPyConnection, paths: Paths, values: d
 @contextmanager
 def _reports(task: "Task", paths: Paths, settings: Mapping[str, str] | None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection with the view `reports`."""
-    if not _listed(paths):
+    if not _path_literals(paths):
         raise _without_files(paths)
     try:
         with duckdb.connect(config=dict(settings or {})) as connection:
             connection.execute("SET preserve_insertion_order = false")
-            connection.execute(f"CREATE VIEW reports AS SELECT * FROM read_parquet([{_listed(paths)}])")
+            connection.execute(f"CREATE VIEW reports AS SELECT * FROM read_parquet([{_path_literals(paths)}])")
             types = connection.execute("DESCRIBE reports").fetchall()
             check_columns(task, {name: kind != "BLOB" if kind in _TYPES else None for name, kind, *_ in types})
             yield connection
@@ -217,7 +217,7 @@ def _without_files(paths: Paths) -> SourceError:
     )
 
 
-def _listed(paths: Paths) -> str:
+def _path_literals(paths: Paths) -> str:
     """Paths as literals of SQL."""
     return ", ".join(f"'{_text(path)}'" for path in ([paths] if isinstance(paths, str | PathLike) else paths))
 

@@ -297,7 +297,7 @@ def estimate_joint(
             instead="count_pairs(first, second, pairs)",
         )
     oracles = (_oracle(first), _oracle(second))
-    estimates = _unbiased(*oracles, table)
+    estimates = _joint_counts(*oracles, table)
     by_kind = _variances_of_one(*oracles)
     variances = reports * _mixture(by_kind, estimates / reports)
     step = float(np.prod([1 / float(oracle.true_rate - oracle.false_rate) for oracle in oracles]))
@@ -312,7 +312,7 @@ def estimate_joint(
     return JointEstimates(*names, estimates, np.sqrt(variances), low, high, level, method, reports, epsilon)
 
 
-def _unbiased(first: FrequencyOracle, second: FrequencyOracle, table: Counts) -> Floats:
+def _joint_counts(first: FrequencyOracle, second: FrequencyOracle, table: Counts) -> Floats:
     """Supports are counted in whole numbers along both sides; then the false ones are subtracted."""
     p, q = (float(first.true_rate), float(first.false_rate)), (float(second.true_rate), float(second.false_rate))
     rows = np.array([first.support(column) for column in table.T]).astype(np.int64).T
