@@ -69,7 +69,7 @@ def estimate_mean(task: "Task", accumulator: "Accumulator", confidence: float = 
     Args:
         task: A task whose oracle is Duchi's mechanism or the hybrid one.
         accumulator: The counts of its reports.
-        confidence: Probability that the interval holds, whatever the values within the range are.
+        confidence: Probability that the interval holds, for any values within the range.
 
     Returns:
         The mean, with an interval.
