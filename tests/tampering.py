@@ -36,7 +36,9 @@ from discreet.ledger.transactions.statements import LedgerWriter
 from servers import DATABASE, OWNER, SERVICE, PostgresServer
 
 TENTH = EPSILON_UNITS // 10
-TABLES = ("ledger", "datasets", "versions", "aliases", "analysts", "events", "reservations", "answers", "halts")
+TABLES = (
+    *("ledger", "datasets", "versions", "aliases", "analysts", "events", "reservations", "answers", "halts", "keys"),
+)
 ANY_CHECK = """SELECT conname AS name, conrelid::regclass::text AS of FROM pg_constraint
 WHERE connamespace = to_regnamespace('discreet') AND contype = 'c'"""
 

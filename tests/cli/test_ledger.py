@@ -39,6 +39,7 @@ COMMANDS = (
     "other-release",
     "expire",
     "create",
+    "share-anchors",
     "backup",
 )
 

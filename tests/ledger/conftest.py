@@ -30,7 +30,7 @@ PATIENCE = 5.0
 EMPTIED = """SET LOCAL session_replication_role = replica;
 DELETE FROM discreet.answers; DELETE FROM discreet.reservations; DELETE FROM discreet.events;
 DELETE FROM discreet.analysts; DELETE FROM discreet.aliases; DELETE FROM discreet.versions;
-DELETE FROM discreet.datasets; DELETE FROM discreet.halts; DELETE FROM discreet.ledger;
+DELETE FROM discreet.datasets; DELETE FROM discreet.halts; DELETE FROM discreet.keys; DELETE FROM discreet.ledger;
 INSERT INTO discreet.ledger VALUES (replace(gen_random_uuid()::text, '-', ''))"""
 ALONE = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid()"""
@@ -45,11 +45,12 @@ def ledger_server(postgres_installed: None) -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
-def postgres_address(ledger_server: PostgresServer) -> str:
+def postgres_address(ledger_server: PostgresServer, discreet_home: Path) -> str:
     """Where an empty ledger is, which no earlier test has seen."""
     with psycopg.connect(ledger_server.superuser_url) as connection:
         connection.execute(ALONE)
         connection.execute(EMPTIED.encode())
+    PostgresLedger.create(ledger_server.owner_url, role=SERVICE)  # this test's key is the owner's
     return ledger_server.service_url
 
 

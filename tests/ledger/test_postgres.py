@@ -22,13 +22,17 @@ def test_it_is_opened_by_its_address(postgres_address, dataset, charge):
 
 
 def test_its_key_and_its_anchors_are_at_home_unless_they_are_named(
-    postgres_address, dataset, charge, discreet_home, tmp_path
+    ledger_server, postgres_address, dataset, charge, discreet_home, tmp_path
 ):
     with PostgresLedger(postgres_address) as ledger:
         ledger.register(dataset())
         assert charge(ledger).verify(Signer.at(discreet_home / "signing.key").public)
     assert list((discreet_home / "anchors").glob("*.jsonl"))
-    with PostgresLedger(postgres_address, key=tmp_path / "key", anchors=tmp_path / "anchors") as ledger:
+    outside = {"key": tmp_path / "key", "anchors": tmp_path / "anchors"}
+    place = new_database(ledger_server, "named")
+    PostgresLedger.create(place.owner, role=SERVICE, **outside)
+    with PostgresLedger(place.service, **outside) as ledger:
+        ledger.register(dataset())
         assert charge(ledger).verify(Signer.at(tmp_path / "key").public)
     assert list((tmp_path / "anchors").glob("*.jsonl"))
 

@@ -12,15 +12,15 @@ from rich.status import Status
 
 from discreet.accounting.filters import Budget
 from discreet.cli import address, exit_codes, receipt
+from discreet.cli.ledger_keys import keys
+from discreet.cli.ledger_options import HOUSE, Anchors, KeyFile, Reason, Where
 from discreet.cli.opening import open_file_ledger, open_ledger_at, refuse_ledger_file
 from discreet.cli.output import AsJson, print_result
 from discreet.errors import ParameterError
-from discreet.home import home
-from discreet.ledger import Entry, PostgresLedger, Receipt, ReleaseKind, Signer, Verification
+from discreet.ledger import Entry, PostgresLedger, Receipt, ReleaseKind, Verification
 from discreet.ledger.ledger import OWNER
 from discreet.ledger.records.quota import EVERYONE, NoChange
 from discreet.ledger.records.receipt import cost_texts
-from discreet.ledger.records.signatures import public_keys
 from discreet.ledger.reporting.report import DELTAS, Overview
 from discreet.ledger.reporting.spending import plain
 from discreet.ledger.stores.postgres_schema import VERSION
@@ -36,23 +36,6 @@ def number(text: str) -> Decimal:
         raise typer.BadParameter(f"{text!r} is not a number") from None
 
 
-Where = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger",
-        metavar="PATH|ADDRESS",
-        help="A file, or postgresql://role@host/database; the ledger at home otherwise.",
-        show_default=False,
-    ),
-]
-KeyFile = Annotated[
-    Path | None,
-    typer.Option("--signing-key", metavar="FILE", help="The ledger's signing key; the one at home otherwise."),
-]
-Anchors = Annotated[
-    Path | None,
-    typer.Option("--anchors", metavar="DIRECTORY", help="Where its anchors are; those at home otherwise."),
-]
 Name = Annotated[
     str, typer.Argument(metavar="DATASET", help="Name of the dataset.", parser=address.name, show_default=False)
 ]
@@ -60,7 +43,6 @@ AnyName = Annotated[
     str | None,
     typer.Argument(metavar="DATASET", help="Name of the dataset; all otherwise.", parser=address.name),
 ]
-Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; the chain keeps it.", show_default=False)]
 Receipts = Annotated[
     list[Path] | None,
     typer.Option("--receipt", metavar="FILE", help="A receipt, or a saved release, from outside; may be repeated."),
@@ -73,14 +55,7 @@ NewDelta = Annotated[
     Decimal | None, typer.Option("--delta", parser=number, metavar="NUMBER", help="The new delta; as it is otherwise.")
 ]
 
-_HOUSE: dict[str, Any] = {
-    "no_args_is_help": True,
-    "add_completion": False,
-    "rich_markup_mode": None,
-    "pretty_exceptions_enable": False,
-}
-app = typer.Typer(name="ledger", help="Look at a ledger, verify it, limit it, keep it.", **_HOUSE)
-keys = typer.Typer(help="The keys that sign receipts and anchors.", **_HOUSE)
+app = typer.Typer(name="ledger", help="Look at a ledger, verify it, limit it, keep it.", **HOUSE)
 app.add_typer(keys, name="key")
 
 
@@ -169,7 +144,7 @@ def recover(
     What was spent becomes the most that any evidence shows; nothing is ever lowered.
     """
     given = _read(receipts)
-    with open_ledger_at(where, key, anchors) as ledger, _waiting("recovering ..."):
+    with open_ledger_at(where, key, anchors, as_owner=True) as ledger, _waiting("recovering ..."):
         left = ledger.recover(reason=reason, receipts=given)
         anchored = ledger.anchors()
     _conclude(left, as_json=as_json, has_anchors=bool(anchored))
@@ -322,11 +297,18 @@ def create(
     role: Annotated[
         str, typer.Option(metavar="NAME", help="The role of the service that will charge.", show_default=False)
     ],
+    shared_anchors: Annotated[
+        str | None,
+        typer.Option(metavar="PLACE", help="A directory or database of anchors for all machines.", show_default=False),
+    ] = None,
     as_json: AsJson = False,
+    key: KeyFile = None,
+    anchors: Anchors = None,
 ) -> None:
     """Make a ledger in PostgreSQL, or migrate it.
 
-    Run by the owner of the database; a second run changes nothing.
+    Run by the owner of the database; a second run changes nothing. The signing key of a new ledger's creator lists
+    those of other machines.
     """
     if not address.is_address(owner):
         raise ParameterError(
@@ -334,9 +316,33 @@ def create(
             because="a ledger in a file needs no creation: the first session makes it",
             instead="discreet ledger create postgresql://owner@db.example.org/records --role discreet_service",
         )
-    PostgresLedger.create(address.in_lower_case(owner), role=role)
+    options: dict[str, Any] = {"key": key, "anchors": anchors, "shared_anchors": shared_anchors}
+    PostgresLedger.create(address.in_lower_case(owner), role=role, **options)
     text = f"the ledger's schema is at version {VERSION}, and {role!r} has the rights of its service"
     print_result({"schema_version": VERSION, "role": role}, text, as_json=as_json)
+
+
+@app.command(
+    "share-anchors",
+    epilog="Example: discreet ledger share-anchors /mnt/anchors --reason growth"
+    " --ledger postgresql://ledger_owner@db.example.org/records",
+)
+def share_anchors(
+    place: Annotated[
+        str,
+        typer.Argument(metavar="PLACE", help="A directory, or the address of another database.", show_default=False),
+    ],
+    reason: Reason,
+    as_json: AsJson = False,
+    where: Where = None,
+    key: KeyFile = None,
+    anchors: Anchors = None,
+) -> None:
+    """Name the store of anchors that all machines of a ledger share; run where the owner's key is."""
+    with open_ledger_at(where, key, anchors, as_owner=True) as ledger:
+        ledger.share_anchors(place, reason=reason)
+    text = "the machines of this ledger share their anchors there; each finds them by itself, or by DISCREET_ANCHORS"
+    print_result({"shared": True}, text, as_json=as_json)
 
 
 @app.command(epilog="Example: discreet ledger backup copy.sqlite")
@@ -353,39 +359,6 @@ def backup(
         number_of = len(ledger.datasets())
     text = f"{_pluralize(number_of, 'dataset')} copied to {str(file)!r}"
     print_result({"datasets": number_of, "file": str(file)}, text, as_json=as_json)
-
-
-@keys.command("show", epilog="Example: discreet ledger key show")
-def show_keys(as_json: AsJson = False, key: KeyFile = None) -> None:
-    """List every public key that ever signed for a ledger, oldest first."""
-    path = _key_at(key)
-    current = Signer.at(path).key if path.exists() else None
-    listed = public_keys(path)
-    if not listed:
-        raise ParameterError(
-            "the keys of a ledger",
-            because="no key was ever made there",
-            instead="--signing-key FILE as the ledger was opened with; the first charge makes one",
-        )
-    keys_listed = [{"key": name, "public": public, "signs": name == current} for name, public in listed.items()]
-    lines = [_key_line(name, public, is_current=name == current) for name, public in listed.items()]
-    print_result({"keys": keys_listed}, "\n".join(lines), as_json=as_json)
-
-
-@keys.command("rotate", epilog="Example: discreet ledger key rotate")
-def rotate_key(as_json: AsJson = False, key: KeyFile = None) -> None:
-    """Put a new key in the place of the one that signs now."""
-    new_key = Signer.rotate(_key_at(key))
-    document = {"key": new_key.key, "public": new_key.public, "signs": True}
-    print_result(document, _key_line(new_key.key, new_key.public, is_current=True), as_json=as_json)
-
-
-def _key_line(name: str, public: str, *, is_current: bool) -> str:
-    return f"{name}  {public}  {'signs now' if is_current else 'retired'}"
-
-
-def _key_at(path: Path | None) -> Path:
-    return home() / "signing.key" if path is None else path
 
 
 def _budget(current: Budget | None, epsilon: Decimal | None, delta: Decimal | None, reason: str) -> Budget:

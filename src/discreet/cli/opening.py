@@ -13,10 +13,10 @@ _SQLITE = b"SQLite format 3\0"
 EXAMPLE = "--ledger ledger.sqlite, or --ledger postgresql://discreet_service@db.example.org/records"
 
 
-def open_ledger_at(where: str | None, key: Path | None, anchors: Path | None) -> Ledger:
-    """The ledger at a path or an address."""
+def open_ledger_at(where: str | None, key: Path | None, anchors: Path | None, *, as_owner: bool = False) -> Ledger:
+    """The ledger at a path or an address; with `as_owner` for the acts of an owner, also by the role that owns it."""
     if where is not None and is_address(where):
-        return PostgresLedger(in_lower_case(where), key=key, anchors=anchors)
+        return PostgresLedger(in_lower_case(where), key=key, anchors=anchors, as_owner=as_owner)
     return SQLiteLedger(_existing(where), key=key, anchors=anchors)
 
 

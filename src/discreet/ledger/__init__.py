@@ -20,6 +20,7 @@ from discreet.ledger.opening import open_ledger
 from discreet.ledger.postgres import PostgresLedger
 from discreet.ledger.records.chain import Kind, State
 from discreet.ledger.records.history import Entry
+from discreet.ledger.records.key_acts import ListedKey
 from discreet.ledger.records.other_release import OtherRelease, ReleaseKind
 from discreet.ledger.records.quota import Share
 from discreet.ledger.records.receipt import ChargeReference, Receipt
@@ -40,6 +41,7 @@ __all__ = [
     "IntegrityFinding",
     "Kind",
     "Ledger",
+    "ListedKey",
     "OtherRelease",
     "PostgresLedger",
     "Receipt",

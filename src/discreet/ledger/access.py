@@ -1,22 +1,28 @@
 """How a ledger reaches its store: transactions whose outcome becomes known, charges in one round trip, verification."""
 
 import logging
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from discreet.errors import BudgetError, LedgerError, PendingError, public_class
 from discreet.ledger.integrity import recovery
+from discreet.ledger.integrity.anchor_places import closing_on_error, place_at
 from discreet.ledger.integrity.rollback import RollbackDetector
+from discreet.ledger.integrity.shared_anchors import SharedAnchors
 from discreet.ledger.integrity.verification import IntegrityFinding, Verification, verification
 from discreet.ledger.records import faults
 from discreet.ledger.records.account import Account, account_of
+from discreet.ledger.records.key_acts import KeyAct
 from discreet.ledger.records.lease import term
 from discreet.ledger.records.receipt import Receipt, receipt_of
 from discreet.ledger.records.reservation import Reservation
 from discreet.ledger.records.signatures import Signer
+from discreet.ledger.signing_key import KeysChangedError, SigningKey
 from discreet.ledger.transactions import charge as charges
-from discreet.ledger.transactions import other_releases, round_trip, statements
+from discreet.ledger.transactions import key_register, other_releases, round_trip, statements
 from discreet.ledger.transactions.charge import ChargeRequest, Waiting
 from discreet.ledger.transactions.statements import LedgerWriter
 from discreet.ledger.transactions.store import Store, UnknownOutcomeError
@@ -26,6 +32,7 @@ log = logging.getLogger("discreet")
 
 WAITING = "the same query is being answered by somebody else; waiting, at most %d seconds after they fall silent"
 LEASE = 30.0
+PLACE = "DISCREET_ANCHORS"
 SHORTEST_NAP, LONGEST_NAP = 0.005, 0.5
 MOST_RETRIES = 5
 
@@ -38,19 +45,112 @@ class LedgerAccess:
     """
 
     def __init__(
-        self, store: Store, *, signer: Signer | None, detector: RollbackDetector, lease: float = LEASE
+        self,
+        store: Store,
+        *,
+        signer: Signer | None,
+        detector: RollbackDetector,
+        lease: float = LEASE,
+        shared_anchors: str | os.PathLike[str] | None = None,
+        writes_keys: bool = True,
+        charges: bool = True,
     ) -> None:
         self._store = store
-        self._signer = signer
+        self._key = SigningKey(signer)
         self._detector = detector
         self._accounts: dict[str, Account] = {}
+        self._place = None if shared_anchors is None else os.fspath(shared_anchors)
+        self._writes_keys = writes_keys
+        self._charges = charges
+        self._store_of_anchors = ""
         try:
             self._term = term(lease)
             detector.open(self._look)
             self._id = self._look(statements.ledger_id)
+            self._open_keys()
         except BaseException:
+            detector.let_go()
             store.close()
             raise
+
+    def _open_keys(self) -> None:
+        """Read who may charge, and become the owner of a ledger that is new or was migrated here."""
+        self._load_keys()
+        if self._writes_keys and not self._detector.are_acts_behind:
+            is_new = not self._look(statements.names)
+            act = self._key.first_act(is_new=is_new, anchored_by=self._detector.anchored_by())
+            if act is not None:
+                self._append_act(act)
+
+    def _load_keys(self) -> None:
+        """Read the register of keys, and compare it with what stands outside the store."""
+        self._key.load(self._look, self._id)
+        if self._key.damage is None:
+            self._open_shared_anchors()
+            self._detector.compare_acts(self._key.register)
+
+    def _open_shared_anchors(self) -> None:
+        """Open the store of anchors that the owner named; where it cannot be opened, nothing is charged."""
+        register, signer = self._key.register, self._key.signer
+        if signer is None or register.store == self._store_of_anchors:
+            return
+        try:
+            place = place_at(self._place or os.environ.get(PLACE) or register.place, self._id)
+            with closing_on_error(place):
+                self._detector.share(
+                    SharedAnchors(
+                        place, ledger=self._id, store=register.store, signer=signer, publics=self._key.publics
+                    )
+                )
+        except LedgerError as error:
+            if str(error) not in (faults.NO_SHARED_ANCHORS, faults.OTHER_ANCHORS):
+                raise
+            self._key.anchors_fault = str(error)
+        else:
+            self._store_of_anchors, self._key.anchors_fault = register.store, None
+
+    def _append_act(self, act: KeyAct) -> None:
+        """Write an act on keys, unless another process was first with one; then read what stands now."""
+        with suppress(LedgerError):
+            self._commit(lambda writer: key_register.append(writer, act))
+        self._load_keys()
+
+    def _write_act(self, act: KeyAct) -> None:
+        self._commit(lambda writer: key_register.append(writer, act))
+        self._load_keys()
+
+    def _refuse_unlisted_key(self) -> None:
+        self._load_keys()
+        self._key.refuse_unlisted_key()
+
+    def _recover_acts(self) -> None:
+        """Put acts on keys back that an older copy of the store lacks; those in the store stay as they are."""
+        self._load_keys()
+        for text in self._detector.lost_acts(self._key.register):
+            act = KeyAct.from_json(text)
+            self._key.register.then(act)
+            self._write_act(act)
+
+    def _run_with_listed_key(self, work: Callable[[LedgerWriter], T]) -> T:
+        """Run work that changes something only where the key of this process is listed."""
+        self._load_keys()
+        return self._run(self._for_listed_key(work))
+
+    def _for_listed_key(self, work: Callable[[LedgerWriter], T]) -> Callable[[LedgerWriter], T]:
+        """The work, which is undone where it would change something and the key of this process is not listed."""
+
+        def refuse_changes(writer: LedgerWriter) -> T:
+            result = work(writer)
+            if writer.heads:
+                self._key.refuse_unlisted_key()
+            return result
+
+        return refuse_changes
+
+    def _check(self, account: Account) -> None:
+        """Refuse an account that stands behind what was seen, and a charge by what the register of keys said before."""
+        self._detector.check(account)
+        self._key.check(account)
 
     def _run(self, work: Callable[[LedgerWriter], T]) -> T:
         result, writer = self._commit(work)
@@ -91,13 +191,13 @@ class LedgerAccess:
     def _charge_in_one_trip(self, request: ChargeRequest) -> Reservation | None:
         """Charge in one round trip, if the store can: one dataset, no earlier charge, not behind its anchors."""
         trip, behind = self._store.one_round_trip, self._detector.behind()  # looked at again: others may have recovered
-        if trip is None or len(request.parts) > 1 or request.parts[0].name in behind:
+        if trip is None or len(request.parts) > 1 or request.parts[0].name in behind or self._detector.are_acts_behind:
             return None
         known = self._detector.seen(request.parts[0].name) or self._ask_account(request.parts[0].name)
         if known is None or (known.order is None and known.budget.order is not None):  # its order is not recorded yet
             return None
         least = self._detector.least(request.parts[0].name)
-        link, claim = round_trip.charge_claim(request, least, known.order)
+        link, claim = round_trip.charge_claim(request, least, known.order, acts=len(self._key.register.acts))
         row = trip.charge_at_once(claim)
         if row is None:
             return None
@@ -147,12 +247,28 @@ class LedgerAccess:
             raise outcome
 
     def _try_charge(self, request: ChargeRequest) -> Reservation | Waiting | BudgetError:
+        """Charge with a listed key; where the register of keys has changed, read it and charge again."""
+        if not self._charges:
+            raise LedgerError(faults.TOO_MANY_RIGHTS)
+        if not self._key.may_charge or self._detector.are_acts_behind:
+            self._load_keys()  # the key may have been listed since, or the acts put back
+        for _ in range(MOST_RETRIES):
+            try:
+                return self._charge_once(request)
+            except KeysChangedError:
+                self._load_keys()
+        raise LedgerError(faults.BUSY)
+
+    def _charge_once(self, request: ChargeRequest) -> Reservation | Waiting | BudgetError:
         """Charge; where the outcome of the COMMIT is unknown, look it up by the request key under the same locks."""
         try:
-            reservation = self._charge_in_one_trip(request) or charges.find_stored_answer(request, self._store.ask)
-            return reservation or self._run(lambda writer: charges.charge(writer, request, self._detector.check))
+            reservation = self._charge_in_one_trip(request) if self._key.may_charge else None
+            reservation = reservation or charges.find_stored_answer(request, self._store.ask)
+            work = self._for_listed_key(lambda writer: charges.charge(writer, request, self._check))
+            return reservation or self._run(work)
         except UnknownOutcomeError:
-            return self._retry_unknown(lambda writer: charges.resolve(writer, request, self._detector.check))
+            work = self._for_listed_key(lambda writer: charges.resolve(writer, request, self._check))
+            return self._retry_unknown(work)
 
     def signature(self, text: str) -> dict[str, str] | None:
         """Signature of a text by the key of this ledger.
@@ -163,19 +279,24 @@ class LedgerAccess:
         Returns:
             The id of the key and the signature, or None where this ledger signs nothing.
         """
-        return None if self._signer is None else {"key": self._signer.key, "signature": self._signer.sign(text)}
+        signer = self._key.signer
+        return None if signer is None else {"key": signer.key, "signature": signer.sign(text)}
 
     def _complete(self, reservation: Reservation) -> Reservation:
         """The reservation with receipts that list other releases and are signed, where this ledger signs."""
         receipts = tuple(other_releases.list_in_receipt(each, self._store.ask) for each in reservation.receipts)
-        if self._signer is not None:
-            receipts = tuple(receipt.sign(self._signer, self._id) for receipt in receipts)
+        signer = self._key.signer
+        if signer is not None and self._key.may_charge:
+            certificate = self._key.register.certificate(signer.key)
+            receipts = tuple(receipt.sign(signer, self._id, certificate) for receipt in receipts)
         return Reservation(receipts=receipts, attempt=reservation.attempt, payload=reservation.payload)
 
     def _verify(self, name: str | None, receipts: tuple[Receipt, ...]) -> Verification:
         anchors = self._detector.anchors()  # before the store is read: others go on charging and anchoring
         try:
-            findings = tuple(IntegrityFinding(text) for text in self._store.findings())
+            self._load_keys()
+            texts = [*self._store.findings(), *([] if self._key.damage is None else [self._key.damage])]
+            findings = tuple(map(IntegrityFinding, texts))
             evidence = self._look(lambda writer: list(recovery.evidence(writer, name)))
         except LedgerError as error:
             if str(error) != faults.DAMAGED:
@@ -186,11 +307,16 @@ class LedgerAccess:
             anchors = {each: anchor for each, anchor in anchors.items() if each in names}
             receipts = tuple(receipt for receipt in receipts if receipt.dataset in names)
         anchored = self._detector.findings(evidence, anchors)
-        return verification(evidence, (*findings, *anchored), receipts, self._public_keys(), self._id)
+        return verification(evidence, (*findings, *anchored), receipts, self._public_keys(receipts), self._id)
 
-    def _public_keys(self) -> dict[str, str] | None:
-        """The keys that may have signed a receipt; None where this ledger signs nothing."""
-        return None if self._signer is None else self._signer.known_keys()
+    def _public_keys(self, receipts: Sequence[Receipt] = ()) -> dict[str, str] | None:
+        """The keys that may have signed some receipts, by the certificates in them too; None for a ledger in memory."""
+        if self._key.signer is None:
+            return None
+        found = self._key.publics()
+        for receipt in receipts:
+            found |= self._key.publics(receipt.certificate)
+        return found
 
 
 def _pending() -> PendingError:

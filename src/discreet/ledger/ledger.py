@@ -5,26 +5,33 @@ and the reservation. The data is read after it has committed. The answer transac
 there is one, under the fencing token of the attempt that holds the charge, and the reply is read from the store.
 """
 
+import os
 import secrets
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from discreet import events
 from discreet.accounting.filters import Budget
-from discreet.errors import ParameterError, public_class
+from discreet.errors import NameNotFoundError, ParameterError, public_class
 from discreet.ledger.integrity import recovery
+from discreet.ledger.integrity.anchor_places import ADDRESS, place_at, without_password
+from discreet.ledger.integrity.shared_anchors import store_document
 from discreet.ledger.integrity.verification import Verification
 from discreet.ledger.queries import LedgerQueries
 from discreet.ledger.records.canonical_text import label, short_code
 from discreet.ledger.records.chain import State
+from discreet.ledger.records.key_acts import ActKind, KeyAct, ListedKey
 from discreet.ledger.records.lease import Lease
 from discreet.ledger.records.other_release import OtherRelease, checked_request
 from discreet.ledger.records.quota import EVERYONE, NoChange, checked_failures
 from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.records.registration import Dataset, Registration
 from discreet.ledger.records.reservation import Reservation, reservation_of
+from discreet.ledger.records.signatures import key_id
 from discreet.ledger.transactions import limits, other_releases
 from discreet.ledger.transactions import outcome as outcomes
 from discreet.ledger.transactions import register as registers
@@ -57,7 +64,7 @@ class Ledger(LedgerQueries):
         Raises:
             Refusal: If the declaration differs from that of a dataset that was charged.
         """
-        return self._run(lambda writer: registers.register(writer, dataset))
+        return self._run_with_listed_key(lambda writer: registers.register(writer, dataset))
 
     def rename(self, name: str, to: str, *, reason: str) -> None:
         """Give a dataset another name. Both names lead to the same privacy budget.
@@ -71,7 +78,7 @@ class Ledger(LedgerQueries):
             Refusal: If there is no such dataset, or the new name is taken.
         """
         label(reason, "reason", most=LONGEST_REASON)
-        self._run(lambda writer: registers.rename(writer, name, to, reason))
+        self._run_with_listed_key(lambda writer: registers.rename(writer, name, to, reason))
 
     def set_cap(self, name: str, budget: Budget, *, reason: str) -> None:
         """Set a new budget of a dataset; its spending is restated at the new order, and never lower.
@@ -85,7 +92,7 @@ class Ledger(LedgerQueries):
             Refusal: If there is no such dataset, or the budget is not allowed.
         """
         label(reason, "reason", most=LONGEST_REASON)
-        self._run(lambda writer: limits.set_cap(writer, name, budget, reason))
+        self._run_with_listed_key(lambda writer: limits.set_cap(writer, name, budget, reason))
 
     def set_quota(
         self,
@@ -120,7 +127,7 @@ class Ledger(LedgerQueries):
                 else f"ledger.set_quota({name!r}, {analyst!r}, dp.Budget(epsilon=0.5), reason=...)",
             )
         most = None if failures is None else checked_failures(failures)
-        self._run(lambda writer: limits.set_quota(writer, name, analyst, quota, most, reason))
+        self._run_with_listed_key(lambda writer: limits.set_quota(writer, name, analyst, quota, most, reason))
 
     def add_other_release(
         self, name: str, what: str, *, kind: str, sha256: str | None = None, author: str = OWNER
@@ -145,6 +152,7 @@ class Ledger(LedgerQueries):
             LedgerError: If the ledger cannot be used.
         """
         request = checked_request(what, kind, sha256, author, f"auto-{secrets.token_hex(16)}")
+        self._refuse_unlisted_key()
         return self._run_idempotent(lambda writer: other_releases.add(writer, name, request, self._detector.check))
 
     def charge(
@@ -337,8 +345,11 @@ class Ledger(LedgerQueries):
         """
         label(reason, "reason", most=LONGEST_REASON)
         given = tuple(receipts)
+        self._recover_acts()
+        self._refuse_unlisted_key()
         found = self._verify(None, given)
-        vouched = tuple(receipt for receipt in given if receipt.is_of(self._id) and receipt.verify(self._public_keys()))
+        publics = self._public_keys(given)
+        vouched = tuple(receipt for receipt in given if receipt.is_of(self._id) and receipt.verify(publics))
         is_sound = not any(finding.dataset is None and finding.is_ours for finding in found.findings)
         anchors = self._detector.every_anchor()
         for name in [known.name for known in self._look(recovery.accounts)]:
@@ -347,8 +358,105 @@ class Ledger(LedgerQueries):
             )
             _, writer = self._commit(partial(recovery.recover, proof=proof))
             self._detector.settle(writer.heads.values())
-        self._detector.open(self._look)
+        self._detector.compare(self._look)
         return self._verify(None, given)
+
+    def list_key(self, public: str, *, name: str, reason: str) -> ListedKey:
+        """List a public key, so that processes with it may charge. An act of the owner, which the ledger keeps.
+
+        Args:
+            public: The public key, as `discreet ledger key show` prints it.
+            name: Name of the key, such as that of its machine.
+            reason: Reason, which the ledger records.
+
+        Returns:
+            The key as it is listed.
+
+        Raises:
+            ParameterError: If it is not a public key.
+            LedgerError: If the key of this process is not the owner's.
+        """
+        key = key_id(public)
+        if key is None:
+            raise ParameterError(
+                "the public key to be listed",
+                because="it is not one: a public key begins with 'ed25519:' and stands for 32 bytes",
+                instead="the second column of discreet ledger key show, run where the key is",
+            )
+        self._act(ActKind.LISTED, public, name=label(name, "name"), reason=reason)
+        return self._key.register.keys[key]
+
+    def revoke_key(self, key: str, *, reason: str) -> ListedKey:
+        """Revoke a key: processes with it charge nothing any more. An act of the owner, which the ledger keeps.
+
+        Receipts that it signed stay good.
+
+        Args:
+            key: Id of the key, as `listed_keys` shows it.
+            reason: Reason, which the ledger records.
+
+        Returns:
+            The key as it is listed.
+
+        Raises:
+            NameNotFoundError: If it is not listed, or is the owner's.
+            LedgerError: If the key of this process is not the owner's.
+        """
+        self._load_keys()
+        listed = self._key.register.may_charge.get(key)
+        if listed is None or listed.is_owner:
+            raise NameNotFoundError(
+                f"a key {key!a} to be revoked",
+                because="the ledger does not list it" if listed is None else "it is the owner's own, which is rotated",
+                instead="discreet ledger key rotate" if listed else "an id that ledger.listed_keys() shows",
+            )
+        self._act(ActKind.REVOKED, key, name=listed.name, reason=reason)
+        return self._key.register.keys[key]
+
+    def share_anchors(self, place: str | os.PathLike[str], *, reason: str) -> None:
+        """Name the store of anchors that all machines of this ledger share. An act of the owner.
+
+        Args:
+            place: A directory that all of them mount, or the address of a PostgreSQL database that is not the
+                ledger's. An address is recorded without its password.
+            reason: Reason, which the ledger records.
+
+        Raises:
+            LedgerError: If it cannot be written, or the key of this process is not the owner's.
+        """
+        self._load_keys()
+        where = os.fspath(place) if ADDRESS.match(os.fspath(place)) else str(Path(place).absolute())
+        store = secrets.token_hex(16)
+        act = self._owner_act(ActKind.ANCHORED, store, name=without_password(where), reason=reason)
+        with closing(place_at(where, self._id)) as made:
+            made.make_store(store_document(self._id, store))
+        self._place = where
+        self._write_act(act)
+        self.anchor()
+
+    def take_over(self, *, reason: str) -> None:
+        """Make the key of this process the owner's, because the owner's key is lost. It cannot be undone.
+
+        Only the owner of the ledger's file or of its database can do this; the ledger keeps that the former
+        owner did not sign it. Receipts of keys that are listed after it need this copy of the ledger to be checked.
+
+        Args:
+            reason: Reason, which the ledger records.
+
+        Raises:
+            LedgerError: If this process may not write acts on keys.
+        """
+        label(reason, "reason", most=LONGEST_REASON)
+        self._load_keys()
+        self._write_act(self._key.takeover(reason))
+
+    def _act(self, kind: ActKind, value: str, *, name: str, reason: str) -> None:
+        self._load_keys()
+        self._write_act(self._owner_act(kind, value, name=name, reason=reason))
+
+    def _owner_act(self, kind: ActKind, value: str, *, name: str, reason: str) -> KeyAct:
+        label(reason, "reason", most=LONGEST_REASON)
+        return self._key.owner_act(kind, value, name=name, reason=reason)
 
     def anchor(self) -> None:
         """Write the present end of every chain to the anchors, outside the store."""

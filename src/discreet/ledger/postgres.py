@@ -11,6 +11,7 @@ from discreet.ledger.integrity.rollback import RollbackDetector
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records.canonical_text import label
 from discreet.ledger.records.signatures import Signer
+from discreet.ledger.signing_key import CREATED
 from discreet.ledger.stores import postgres_schema
 from discreet.ledger.stores.postgres import PostgresStore, connect, sentences
 
@@ -27,6 +28,8 @@ class PostgresLedger(Ledger):
     The owner of the database makes or migrates it once, `PostgresLedger.create(owner_url, role="discreet_service")`;
     the service's role can then add events and never change or delete one. Receipts are signed with the key in `key`,
     and anchors are written to the directory `anchors`; both are at home (`DISCREET_HOME`) unless they are named.
+    `shared_anchors` is where this machine finds the anchors that all share, unless it is where the ledger says.
+    `as_owner` opens it under the role that owns the database, which lists and revokes keys and charges nothing.
     """
 
     def __init__(
@@ -36,16 +39,37 @@ class PostgresLedger(Ledger):
         key: str | os.PathLike[str] | None = None,
         anchors: str | os.PathLike[str] | None = None,
         lease: float = LEASE,
+        shared_anchors: str | os.PathLike[str] | None = None,
+        as_owner: bool = False,
     ) -> None:
         signer = Signer.at(Path(key or home() / "signing.key"))
         detector = RollbackDetector(Path(anchors or home() / "anchors"), signer, every=ANCHOR_EVERY)
-        super().__init__(PostgresStore(address), signer=signer, detector=detector, lease=lease)
+        store = PostgresStore(address, is_owner=as_owner)
+        super().__init__(
+            store,
+            signer=signer,
+            detector=detector,
+            lease=lease,
+            shared_anchors=shared_anchors,
+            writes_keys=as_owner,
+            charges=not as_owner,
+        )
 
-    @staticmethod
-    def create(address: str, *, role: str) -> None:
+    @classmethod
+    def create(
+        cls,
+        address: str,
+        *,
+        role: str,
+        key: str | os.PathLike[str] | None = None,
+        anchors: str | os.PathLike[str] | None = None,
+        shared_anchors: str | os.PathLike[str] | None = None,
+    ) -> None:
         """Make the ledger's schema, or bring it to the newest version, and give the service's role its rights.
 
         Run by the owner of the database; a second run changes nothing, and one that is killed half-way is run again.
+        The key of this machine becomes the owner's key, which lists the keys of others. `shared_anchors` names the
+        store of anchors that all machines share: a directory, or the address of a database of its own.
         """
         label(role, "role")
         with sentences(), connect(address) as connection:
@@ -57,6 +81,9 @@ class PostgresLedger(Ledger):
                 )
             _refuse_unknown(connection, role)
             postgres_schema.migrate(connection, role)
+        with cls(address, key=key, anchors=anchors, as_owner=True) as ledger:
+            if shared_anchors is not None and not ledger.shares_anchors:
+                ledger.share_anchors(shared_anchors, reason=CREATED)
 
 
 def _refuse_unknown(connection: "psycopg.Connection[Any]", role: str) -> None:

@@ -13,6 +13,7 @@ from discreet.ledger.records import faults
 from discreet.ledger.records.canonical_text import key, label
 from discreet.ledger.records.chain import State
 from discreet.ledger.records.history import Entry
+from discreet.ledger.records.key_acts import ListedKey
 from discreet.ledger.records.other_release import OtherRelease
 from discreet.ledger.records.quota import Share
 from discreet.ledger.records.receipt import ChargeReference
@@ -235,6 +236,20 @@ class LedgerQueries(LedgerAccess):
         """
         return self._detector.anchors()
 
+    def listed_keys(self) -> tuple[ListedKey, ...]:
+        """Keys that the ledger lists or listed, in the order in which they were listed first.
+
+        Returns:
+            The keys; none for a ledger in memory.
+        """
+        self._load_keys()
+        return tuple(self._key.register.keys.values())
+
+    @property
+    def shares_anchors(self) -> bool:
+        """Whether the owner named a store of anchors that all machines share."""
+        return bool(self._key.register.store)
+
     def stopped_datasets(self) -> dict[str, str]:
         """Datasets that are not served, and why.
 
@@ -243,4 +258,5 @@ class LedgerQueries(LedgerAccess):
         """
         found = self._look(recovery.open_halts)
         behind = dict.fromkeys(self._detector.behind(), faults.BEHIND)
+        behind |= {"": faults.BEHIND} if self._detector.are_acts_behind else {}
         return behind | found

@@ -23,6 +23,7 @@ class SQLiteLedger(Ledger):
         key: Path of the key that signs receipts. Default: in the home of discreet, `DISCREET_HOME`; none in memory.
         anchors: Directory of the anchors, which detect rollbacks. Default: in the home of discreet; none in memory.
         lease: Seconds for which a silent process keeps its reservation. Default 30.
+        shared_anchors: Where this machine finds the anchors that all machines share. Default: where the ledger says.
 
     Raises:
         LedgerError: If the file is damaged, newer than this library, or cannot be written.
@@ -41,14 +42,14 @@ class SQLiteLedger(Ledger):
         key: str | os.PathLike[str] | None = None,
         anchors: str | os.PathLike[str] | None = None,
         lease: float = LEASE,
+        shared_anchors: str | os.PathLike[str] | None = None,
     ) -> None:
         is_kept = os.fspath(path) != MEMORY
         signer = Signer.at(Path(key or home() / "signing.key")) if is_kept or key else None
         directory = Path(anchors or home() / "anchors") if is_kept or anchors else None
         self._file = SQLiteStore(path)
-        super().__init__(
-            self._file, signer=signer, detector=RollbackDetector(directory, signer, every=ANCHOR_EVERY), lease=lease
-        )
+        detector = RollbackDetector(directory, signer, every=ANCHOR_EVERY)
+        super().__init__(self._file, signer=signer, detector=detector, lease=lease, shared_anchors=shared_anchors)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the ledger to a new file while it is in use. A copy made otherwise may be inconsistent.

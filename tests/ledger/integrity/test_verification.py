@@ -46,14 +46,16 @@ COLUMNS = {
     "reservations": "dataset sequence analyst request question description state attempt lease",
     "answers": "dataset reservation payload",
     "halts": "id dataset time finding cleared",
+    "keys": "sequence document",
 }
 UNSEALED = {("reservations", "lease")}
-"""Whose turn it is is not sealed; see the tests of leases below. Neither are halts: `verify` halts again."""
+"""Whose turn it is is not sealed; see the tests of leases below. Neither are halts: `verify` halts again. Acts on keys
+have tests of their own (test_keys.py)."""
 QUESTION = "ab12"
 EVERY_COLUMN = {
     table: [column for column in columns.split() if (table, column) not in UNSEALED]
     for table, columns in COLUMNS.items()
-    if table != "halts"
+    if table not in ("halts", "keys")
 }
 WHOLE = {"id", "name", "alias", "dataset"}
 NUMBERS = (
@@ -96,7 +98,7 @@ def filled_file(tmp_path_factory: pytest.TempPathFactory, home: dict[str, Path])
 @pytest.fixture(scope="module")
 def filled_database(ledger_server: Any, home: dict[str, Path]) -> Place:
     place = new_database(ledger_server, "filled")
-    PostgresLedger.create(place.owner, role=SERVICE)
+    PostgresLedger.create(place.owner, role=SERVICE, **home)
     filled_ledger(PostgresLedger(place.service, lease=_golden.LEASE, **home))
     return place
 
@@ -448,7 +450,7 @@ def test_a_receipt_of_another_ledger_with_the_same_key_is_told_and_stops_nobody(
 
 def test_a_finding_about_a_dataset_that_the_ledger_does_not_know_halts_nothing(visits, charge):
     """A halt of a name that is not there would stop whoever registers it first."""
-    lost = receipt_of(replace(charge(visits).link(), dataset="later")).sign(visits._signer)
+    lost = receipt_of(replace(charge(visits).link(), dataset="later")).sign(visits._key.signer)
     (finding,) = visits.verify(receipts=[lost]).findings
     assert finding.is_ours
     assert visits._look(lambda pen: pen.rows("SELECT * FROM halts")) == []

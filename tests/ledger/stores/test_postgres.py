@@ -40,7 +40,11 @@ WRITING = "-c default_transaction_read_only=off"
 
 
 class Changeable(PostgresServer):
-    """A server whose durability is not given at its start, where it could not be changed."""
+    """A server whose durability is not given at its start, where it could not be changed; `key` is its owner's."""
+
+    @property
+    def key(self) -> Path:
+        return self.directory / "owner.key"
 
     def _start(self, settings: Mapping[str, str]) -> None:
         super()._start({name: value for name, value in settings.items() if name not in FAST})
@@ -59,7 +63,7 @@ class Changeable(PostgresServer):
 @pytest.fixture(scope="module")
 def server(postgres_installed: None) -> Iterator[Changeable]:
     with Changeable(durable=True) as started:
-        PostgresLedger.create(started.owner_url, role=SERVICE)
+        PostgresLedger.create(started.owner_url, role=SERVICE, key=started.key)
         yield started
 
 
@@ -117,7 +121,7 @@ def test_settings_under_which_an_acknowledged_charge_is_lost_are_refused(server,
 def test_durability_that_is_switched_off_is_refused_at_the_opening_and_while_connected(
     server, setting, dataset, charge
 ):
-    with PostgresLedger(server.service_url) as ledger:
+    with PostgresLedger(server.service_url, key=server.key) as ledger:
         ledger.register(dataset(name=setting))
         charge(ledger, name=setting)
         server.reload(**{setting: "off"})

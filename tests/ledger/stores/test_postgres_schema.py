@@ -134,6 +134,9 @@ RULES = {
         ("INSERT INTO answers SELECT dataset, 4, payload FROM answers", "an answer is stored with its outcome"),
         ("INSERT INTO answers SELECT dataset, 6, payload FROM answers", "an answer is stored with its outcome"),
     ],
+    "key_rules": [
+        ("INSERT INTO keys SELECT 7, document FROM keys", "an act on the keys follows the one before it"),
+    ],
     "halt_rules": [
         ("UPDATE halts SET cleared = 5 WHERE cleared IS NOT NULL", HALT),
         ("UPDATE halts SET cleared = NULL", HALT),
@@ -181,7 +184,7 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def filled(ledger_server: PostgresServer, outside: dict[str, Any]) -> Place:
     """A database with a ledger in it; what tests do to it is undone."""
     place = new_database(ledger_server, "ruled")
-    PostgresLedger.create(place.owner, role=SERVICE)
+    PostgresLedger.create(place.owner, role=SERVICE, **outside)
     fill(PostgresLedger(place.service, **outside))
     return place
 

@@ -115,8 +115,8 @@ def test_a_migration_changes_no_event_no_total_no_answer_and_no_receipt(old):
         assert ledger.answer(receipt, b"another") == b'{"n": 12}'
     assert _rows(old, *kept) == before
     assert _rows(old, "PRAGMA user_version", "SELECT version FROM schema_versions") == [
-        [(4,)],
-        [(1,), (2,), (3,), (4,)],
+        [(5,)],
+        [(1,), (2,), (3,), (4,), (5,)],
     ]
 
 
@@ -148,8 +148,12 @@ def test_a_charge_that_was_open_before_a_migration_is_taken_over(old, turn):
         assert ledger.verify()
 
 
-def test_a_migrated_ledger_goes_on(old, charge, dataset):
+def test_a_migrated_ledger_goes_on_once_somebody_owns_it(old, charge, dataset):
+    """Its first version signed nothing, so no key can show that it served this ledger."""
     with SQLiteLedger(old) as ledger:
+        with pytest.raises(LedgerError, match="does not list the signing key"):
+            charge(ledger)
+        ledger.take_over(reason="of the first version")
         ledger.register(dataset(name="stays"))
         ledger.answer(charge(ledger), b"answer")
         ledger.set_quota("people", "ann", dataset().budget, reason="a test")
@@ -163,7 +167,7 @@ def test_a_ledger_that_many_threads_migrate_at_once_is_migrated_once(old, at_onc
     for ledger in ledgers:
         assert ledger.verify()
         ledger.close()
-    assert _rows(old, "SELECT version FROM schema_versions") == [[(1,), (2,), (3,), (4,)]]
+    assert _rows(old, "SELECT version FROM schema_versions") == [[(1,), (2,), (3,), (4,), (5,)]]
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,15 @@ from typing import Any, Protocol
 from discreet.accounting.costs import Cost
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError
-from discreet.ledger.integrity.anchors import UNWRITABLE, Anchor, AnchorFile, highest, reason_behind
+from discreet.ledger.integrity.anchors import Anchor, highest, reason_behind
+from discreet.ledger.integrity.shared_anchors import SharedAnchors
 from discreet.ledger.integrity.verification import Evidence, IntegrityFinding
+from discreet.ledger.integrity.witnesses import Witnesses
 from discreet.ledger.records import faults
 from discreet.ledger.records.account import Account
 from discreet.ledger.records.canonical_text import digest, parse_object
 from discreet.ledger.records.chain import now
+from discreet.ledger.records.key_acts import KeyRegister
 from discreet.ledger.records.registration import budget_columns
 from discreet.ledger.records.signatures import Signer
 from discreet.ledger.transactions import statements
@@ -38,6 +41,7 @@ _HEAD_AT = "SELECT hash FROM events WHERE dataset = :name AND sequence = :sequen
 _UNKNOWN = "it was anchored, and the store does not know it: an older copy was put back"
 _FORKED = "the chain does not hold the event that was anchored there: another history was charged, which is lost"
 _RECOVERIES = "SELECT detail FROM events WHERE dataset = :name AND kind = 'RECOVERED'"
+_ACTS_BEHIND = "acts on its keys stand outside the store and not in it: an older copy was put back"
 _UNREADABLE = "it was anchored, and its row cannot be read"
 
 
@@ -78,46 +82,86 @@ class RollbackDetector:
         self._every = every
         self._seconds = seconds
         self._locks: dict[int, threading.Lock] = {}
-        self._file: AnchorFile | None = None
+        self._witnesses = Witnesses("")
         self._ledger = ""
         self._seen: dict[str, ChainPosition] = {}
         self._anchored: dict[str, tuple[int, float]] = {}
         self._behind: dict[str, int] = {}
+        self._are_acts_behind = False
 
     def open(self, look: Look) -> None:
         """Compare the store with its anchors."""
         self._look = look
         self._ledger = look(statements.ledger_id)
-        if self._directory is not None and self._signer is not None:
-            name = self._ledger if _PLAIN.fullmatch(self._ledger) else digest(self._ledger)
-            self._file = AnchorFile(_make_directory(self._directory) / f"{name}.jsonl", self._signer)
+        name = self._ledger if _PLAIN.fullmatch(self._ledger) else digest(self._ledger)
+        self._witnesses = Witnesses.at(self._directory, self._signer, ledger=self._ledger, name=name)
+        self.compare(look)
+
+    def compare(self, look: Look) -> None:
+        """Compare the store with its anchors."""
         self._behind = _sequences(look(self._lost_anchors))
+
+    def share(self, shared: SharedAnchors) -> None:
+        """Compare the store also with the anchors that machines share, and anchor every event there from now on."""
+        self._witnesses.close()
+        self._witnesses.shared, self._every = shared, 1
+        self._behind = _sequences(self._look(self._lost_anchors))
+        if not self._behind:
+            shared.merge(lambda anchor: bool(self._look(partial(_is_in_the_chain, anchor=anchor))))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether machines share the anchors."""
+        return self._witnesses.shared is not None
+
+    @property
+    def are_acts_behind(self) -> bool:
+        """Whether the store holds fewer acts on keys than stand outside, or others."""
+        return self._are_acts_behind
+
+    def anchored_by(self) -> dict[str, str]:
+        """The keys of the latest anchors that stand in the chains, with the datasets that they anchored."""
+        latest = self._witnesses.latest().values()
+        return {str(each.key): each.dataset for each in latest if each.dataset not in self._behind}
+
+    def compare_acts(self, register: KeyRegister) -> None:
+        """Compare the acts on keys with those that stand outside the store, and copy them there."""
+        acts = [act.to_json() for act in register.acts]
+        outside = self._witnesses.longest_acts()
+        self._are_acts_behind = list(outside[: len(acts)]) != acts[: len(outside)] or len(outside) > len(acts)
+        if not self._are_acts_behind:
+            own = "" if self._signer is None else self._signer.key
+            self._witnesses.record_acts(register.certificate(own), acts)
+
+    def lost_acts(self, register: KeyRegister) -> tuple[str, ...]:
+        """The acts on keys that stand outside the store and follow those in it."""
+        acts = tuple(act.to_json() for act in register.acts)
+        outside = self._witnesses.longest_acts()
+        return outside[len(acts) :] if outside[: len(acts)] == acts else ()
 
     def anchors(self) -> dict[str, Anchor]:
         """The highest anchor of every dataset, with the most that any of its anchors says was spent."""
-        if self._file is None:
-            return {}
-        latest, spent = self._file.latest(self._ledger), self._file.largest_totals(self._ledger)
+        latest, spent = self._witnesses.latest(), self._witnesses.largest_totals()
         return {name: replace(anchor, spent=spent[name]) for name, anchor in latest.items()}
 
     def every_anchor(self) -> dict[str, tuple[Anchor, ...]]:
         """All anchors of every dataset."""
         found: dict[str, list[Anchor]] = {}
-        for anchor in () if self._file is None else self._file.every():
-            if anchor.ledger == self._ledger:
-                found.setdefault(anchor.dataset, []).append(anchor)
+        for anchor in self._witnesses.every():
+            found.setdefault(anchor.dataset, []).append(anchor)
         return {name: tuple(listed) for name, listed in found.items()}
 
     def check(self, account: Account) -> None:
         """Refuse an account, read under its lock, that stands behind what was seen or anchored."""
-        if account.name in self._behind or account.sequence < self.least(account.name) or self._is_less(account):
+        is_known_behind = self._are_acts_behind or account.name in self._behind
+        if is_known_behind or account.sequence < self.least(account.name) or self._is_less(account):
             raise LedgerError(faults.BEHIND)
 
     def is_behind(self, name: str) -> bool:
         """Whether a dataset stands behind its anchors; looked at again when somebody has anchored it since."""
         if name in self._behind and self._anchored_at(name) > self._behind[name]:
             self._behind = _sequences(self._look(self._lost_anchors))
-        return name in self._behind
+        return self._are_acts_behind or name in self._behind
 
     def behind(self) -> list[str]:
         """The datasets that stand behind their anchors."""
@@ -148,7 +192,7 @@ class RollbackDetector:
     def write(self, accounts: Iterable[ChainPosition], seen: Mapping[str, ChainPosition] | None = None) -> None:
         """Anchor where these chains stand; where an anchor or what was `seen` is not in the chain, only the latter."""
         given = list(accounts)
-        if self._file is None or not given:
+        if not self._witnesses or not given:
             return
         observed = {account.name: (seen or {}).get(account.name) for account in given}
         self._refuse(self._look(lambda writer: self._lost_anchors(writer, observed)))
@@ -167,7 +211,8 @@ class RollbackDetector:
         Lines that no key of the ledger signed say nothing about the store, and convict nobody.
         """
         held = {each.name: each for each in evidence}
-        found = [] if self._file is None else [IntegrityFinding(text, is_ours=False) for text in self._file.findings()]
+        found = [IntegrityFinding(text, is_ours=False) for text in self._witnesses.findings()]
+        found += [IntegrityFinding(_ACTS_BEHIND)] if self._are_acts_behind else []
         for name, anchor in anchors.items():
             each = held.get(name)
             why = _UNKNOWN if each is None or each.dataset is None else _reason_in_evidence(anchor, each, each.dataset)
@@ -184,9 +229,14 @@ class RollbackDetector:
             rest = [account for name, account in self._seen.items() if account.sequence > last[name]]
         with suppress(LedgerError):
             self.write(rest, {account.name: account for account in rest})
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Close what the anchors hold open, without writing one."""
+        self._witnesses.close()
 
     def _anchored_at(self, name: str) -> int:
-        anchor = None if self._file is None else self._file.latest(self._ledger).get(name)
+        anchor = self._witnesses.latest().get(name)
         return 0 if anchor is None else anchor.sequence
 
     def _is_less(self, account: ChainPosition) -> bool:
@@ -203,18 +253,17 @@ class RollbackDetector:
                 self._seen[account.name] = account
 
     def _append(self, accounts: list[ChainPosition]) -> None:
-        if self._file is None or self._signer is None:
+        if not self._witnesses or self._signer is None:
             return
         signer = self._signer
-        self._file.append(self._anchor(account).sign(signer) for account in accounts)
+        self._witnesses.record(self._anchor(account).sign(signer) for account in accounts)
         with self._process_lock():
             for account in accounts:
                 self._anchored[account.name] = (account.sequence, time.monotonic())
 
     def _refuse(self, lost: list[Anchor]) -> None:
         """Refuse what is behind, and write down what only this process knew of it."""
-        if self._file is not None:
-            self._file.append(anchor for anchor in lost if anchor.signature is None)
+        self._witnesses.keep(anchor for anchor in lost if anchor.signature is None)
         self._behind |= _sequences(lost)
         if lost:
             raise LedgerError(faults.BEHIND)
@@ -225,8 +274,8 @@ class RollbackDetector:
         """What is known of datasets (all, or those `seen`), by anchors or as anchors, and is not in their chains."""
         anchors = self.anchors()
         candidates = [anchor for name, anchor in anchors.items() if seen is None or name in seen]
-        if seen is None and self._file is not None:
-            candidates += self._file.unknown_anchors(self._ledger, partial(_is_in_the_chain, writer))
+        if seen is None:
+            candidates += self._witnesses.unknown_anchors(partial(_is_in_the_chain, writer))
         for name, position in (seen or {}).items():
             if position is not None and (name not in anchors or position.sequence > anchors[name].sequence):
                 candidates.append(self._anchor(position))
@@ -234,7 +283,7 @@ class RollbackDetector:
 
     def _forks(self, held: Mapping[str, Evidence]) -> list[Anchor]:
         """One anchor of each dataset that the chain is long enough to hold and does not, and no recovery counted."""
-        if self._file is None:
+        if not self._witnesses:
             return []
         heads = {
             name: (each.heads, each.recovered_anchors(), max(each.heads, default=0)) for name, each in held.items()
@@ -244,7 +293,7 @@ class RollbackDetector:
             events, accounted, last = heads.get(anchor.dataset, ({}, set(), 0))
             return anchor.sequence > last or events.get(anchor.sequence) == anchor.head or anchor.head in accounted
 
-        return list({anchor.dataset: anchor for anchor in self._file.unknown_anchors(self._ledger, is_known)}.values())
+        return list({anchor.dataset: anchor for anchor in self._witnesses.unknown_anchors(is_known)}.values())
 
     def _reason_behind(self, writer: LedgerWriter, anchor: Anchor) -> str | None:
         def head_at(sequence: int) -> str | None:
@@ -293,14 +342,6 @@ def _is_in_the_chain(writer: LedgerWriter, anchor: Anchor) -> bool:
 
 def _sequences(anchors: Iterable[Anchor]) -> dict[str, int]:
     return {anchor.dataset: anchor.sequence for anchor in anchors}
-
-
-def _make_directory(directory: Path) -> Path:
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
-        raise LedgerError(UNWRITABLE) from None
-    return directory
 
 
 def _reason_in_evidence(anchor: Anchor, evidence: Evidence, row: Mapping[str, Any]) -> str | None:

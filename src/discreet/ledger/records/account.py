@@ -1,7 +1,7 @@
 """The row of a dataset: the caps of its privacy budget, what was spent of them, and the head of its chain."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +27,8 @@ class Account:
     """A dataset's privacy budget and how much of it is spent; `floor` is what was spent when the cap was last set.
 
     `order` is that of the Renyi filter, fixed with the budget; None for a budget that converts nothing, and for one
-    that an earlier version registered, until its next charge.
+    that an earlier version registered, until its next charge. `acts` is how many acts on keys the ledger held when the
+    row was read.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Account:
     head: str = GENESIS
     slice: RegisteredSlice | None = None
     is_halted: bool = False
+    acts: int = field(default=0, compare=False)
 
     def link(self, kind: Kind, *, version: int, after: int | None = None, **columns: Any) -> ChainLink:
         """The next link of the chain; `after` is the last sequence number that was ever used, where it is known."""
@@ -127,6 +129,7 @@ def account_of(row: Mapping[str, Any]) -> Account:
             head=row["head"],
             slice=slice_of(row),
             is_halted=bool(row["halts"]),
+            acts=row.get("acts", 0),
         )
     except (ValueError, TypeError, ArithmeticError, Refusal):
         raise LedgerError(faults.DAMAGED) from None

@@ -38,3 +38,33 @@ NO_LEDGER = "the database has no ledger of discreet; PostgresLedger.create(url, 
 NEWER = "the ledger was written by a newer version of discreet; nothing was changed, and this version cannot serve it"
 OLDER = "the ledger is of a version that this version of discreet cannot migrate; nothing was changed"
 UNMIGRATED = "the ledger is of an older version; its owner runs PostgresLedger.create(url, role=...), which migrates it"
+DAMAGED_KEYS = (
+    "the acts on the ledger's keys are damaged, or were not signed by its owner; see ledger.verify(), and restore it"
+)
+UNLISTED_KEY = (
+    "the ledger does not list the signing key of this process, so it cannot charge; its owner runs"
+    " discreet ledger key list PUBLIC with the line of discreet ledger key show"
+)
+UNOWNED = (
+    "the ledger is of a version that listed no keys, and no anchor on this machine shows that it served it, so it"
+    " cannot charge; its owner runs discreet ledger key take-over"
+)
+REVOKED_KEY = "the ledger's owner revoked the signing key of this process, so it cannot charge"
+NOT_THE_OWNER = (
+    "the signing key of this process is not the ledger's owner, who alone lists and revokes keys and names anchors"
+)
+UNSHARED_ANCHORS = (
+    "the ledger lists more than one key and names no store of anchors that they share, so it cannot charge; its owner"
+    " runs discreet ledger share-anchors PLACE"
+)
+NO_SHARED_ANCHORS = (
+    "the ledger's shared anchors cannot be reached, so nothing can be charged; mount them, or name where they are in"
+    " DISCREET_ANCHORS"
+)
+OTHER_ANCHORS = (
+    "the place of the shared anchors holds those of another ledger, or none; mount the right one: an empty place would"
+    " forget what was spent"
+)
+SAME_DATABASE = (
+    "the shared anchors would be in a database with a ledger, and be put back with it; name a database of their own"
+)

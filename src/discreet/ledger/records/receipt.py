@@ -17,10 +17,12 @@ from discreet.ledger.records.signatures import Publics, Signer, is_signed_by, ke
 
 FORMAT = "discreet.receipt/2"
 FORMAT_WITH_OTHERS = "discreet.receipt/3"
+FORMAT_CERTIFIED = "discreet.receipt/4"
 UNSIGNED_FORMAT = "discreet.receipt/1"
 
 _WHOLE = ("version", "sequence")
 _OPTIONAL = ("request", "detail", "ledger", "key", "signature")
+_LISTS = ("others", "certificate")
 
 
 @public_class
@@ -48,6 +50,7 @@ class Receipt:
         ledger: Id of the ledger that signed it, or None.
         key: Id of the key that signed it, or None.
         signature: Signature of all other fields, or None.
+        certificate: Acts of the ledger's owner that list the key, as JSON; none for the key that created the ledger.
 
     Example:
         >>> import discreet as dp
@@ -77,6 +80,7 @@ class Receipt:
     ledger: str | None = None
     key: str | None = None
     signature: str | None = None
+    certificate: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -96,17 +100,20 @@ class Receipt:
             return False
         return public is None or is_signed_by(_statement(self), self.key, self.signature, public)
 
-    def sign(self, signer: Signer, ledger: str | None = None) -> "Receipt":
+    def sign(self, signer: Signer, ledger: str | None = None, certificate: Sequence[str] = ()) -> "Receipt":
         """The receipt with the signature of a ledger.
 
         Args:
             signer: The signing key.
             ledger: Id of the ledger. Default: the one that it names.
+            certificate: Acts of the ledger's owner that list the key. Default: none.
 
         Returns:
             The signed receipt.
         """
-        named = replace(self, ledger=ledger or self.ledger, key=signer.key, signature=None)
+        named = replace(
+            self, ledger=ledger or self.ledger, key=signer.key, signature=None, certificate=tuple(certificate)
+        )
         return replace(named, signature=signer.sign(_statement(named)))
 
     def is_of(self, ledger: str) -> bool:
@@ -143,10 +150,11 @@ class Receipt:
         """
         try:
             data = strict_json.loads(text)
-            read = _names(data.pop("format"))
+            read = _names(data.pop("format"), data)
             if read != data.keys() or not all(_has_its_type(name, value) for name, value in data.items()):
                 raise _unreadable()
-            receipt = cls(**data | {"cost": cost_of(data["cost"]), "others": tuple(data.get("others", ()))})
+            lists = {name: tuple(data.get(name, ())) for name in _LISTS}
+            receipt = cls(**data | {"cost": cost_of(data["cost"])} | lists)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise _unreadable() from None
         if (receipt.key is None) != (receipt.signature is None):
@@ -215,11 +223,16 @@ def receipt_fault(receipt: Receipt, publics: Sequence[str]) -> str | None:
 
 
 def _receipt_fields(receipt: Receipt) -> dict[str, Any]:
-    """The fields as JSON has them; a receipt without other releases is of the format that has no field for them."""
-    columns = vars(receipt) | {"cost": cost_texts(receipt.cost), "format": FORMAT}
-    if receipt.others:
-        return columns | {"others": list(receipt.others), "format": FORMAT_WITH_OTHERS}
-    return {name: value for name, value in columns.items() if name != "others"}
+    """The fields as JSON has them; a list that is empty has no field, and the format tells which lists there may be."""
+    columns = vars(receipt) | {"cost": cost_texts(receipt.cost), "format": _format(receipt)}
+    lists = {name: list(getattr(receipt, name)) for name in _LISTS if getattr(receipt, name)}
+    return {name: value for name, value in columns.items() if name not in _LISTS} | lists
+
+
+def _format(receipt: Receipt) -> str:
+    if receipt.certificate:
+        return FORMAT_CERTIFIED
+    return FORMAT_WITH_OTHERS if receipt.others else FORMAT
 
 
 def _statement(receipt: Receipt) -> str:
@@ -249,9 +262,12 @@ def _units(value: object) -> int | None:
     return int(value)
 
 
-def _names(format_name: object) -> set[str]:
+def _names(format_name: object, data: Mapping[str, object]) -> set[str]:
     """The fields that a receipt of a format has."""
-    names = {field.name for field in fields(Receipt)}
+    every = {field.name for field in fields(Receipt)}
+    if format_name == FORMAT_CERTIFIED:
+        return every if "others" in data else every - {"others"}
+    names = every - {"certificate"}
     if format_name == FORMAT_WITH_OTHERS:
         return names
     if format_name == FORMAT:
@@ -264,7 +280,7 @@ def _names(format_name: object) -> set[str]:
 def _has_its_type(name: str, value: object) -> bool:
     if name == "cost":
         return isinstance(value, dict)
-    if name == "others":
+    if name in _LISTS:
         return isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
     if name in _WHOLE:
         return isinstance(value, int) and not isinstance(value, bool)

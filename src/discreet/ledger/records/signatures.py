@@ -42,6 +42,7 @@ UNWRITABLE_LIST = "the list of public keys beside the signing key cannot be read
 LIST = ".public"
 
 _SCHEME = "ed25519:"
+_SUCCESSION = "discreet.succession/1"
 _LARGEST_KEY = 65_536
 _KEY_BYTES, _SIGNATURE_BYTES = 32, 64
 _ID_DIGITS = 16
@@ -74,7 +75,10 @@ class Signer:
 
     @classmethod
     def rotate(cls, path: str | os.PathLike[str]) -> "Signer":
-        """Put a new key in the place of the one there, whose public half stays on the list; returns the new one."""
+        """Put a new key in the place of the one there, whose public half stays on the list; returns the new one.
+
+        The old key signs that the new one succeeds it, so that a ledger that the old one owns accepts the new one.
+        """
         place = _place(path)
         if not place.exists():
             raise ParameterError(
@@ -82,10 +86,17 @@ class Signer:
                 because="there is no key at that path",
                 instead=f"Signer.at({str(path)!r}), which makes the first one",
             )
-        cls.at(place)  # the old key is on the list before it goes; the new one comes on it before it signs
+        former = cls.at(place)  # the old key is on the list before it goes; the new one comes on it before it signs
+        private = _generate_key()
+        with _constant_error(UNWRITABLE_LIST):
+            cls(private, place)._enlist(place, former)  # noqa: SLF001 - our own class
         with _constant_error(UNWRITABLE_KEY):
-            _replace(place)
+            _replace(place, private)
         return cls.at(place)
+
+    def reopen(self) -> "Signer":
+        """The key that is in the file now, where another process rotated it."""
+        return self if self._path is None else Signer.at(self._path)
 
     @cached_property
     def public(self) -> str:
@@ -106,6 +117,20 @@ class Signer:
         listed = {} if self._path is None else public_keys(self._path)
         return listed | {self.key: self.public}
 
+    def handover_from(self, owner: str) -> str | None:
+        """What shows that this key succeeded another, perhaps over keys between them; None where it did not.
+
+        It is the id of that key, its signature, and for each key between the two that key and its signature.
+        """
+        succeeded = {} if self._path is None else _successions(self._path)
+        publics, key = self.known_keys(), self.key
+        steps: list[str] = []
+        while key in succeeded and key != owner:
+            former, signature = succeeded.pop(key)
+            steps = [signature, *([] if key == self.key else [publics[key]]), *steps]
+            key = former
+        return " ".join([owner, *steps]) if steps and key == owner else None
+
     def __repr__(self) -> str:
         return f"<signing key {self.key}>"
 
@@ -113,10 +138,13 @@ class Signer:
     def _raw(self) -> bytes:
         return self._private.public_key().public_bytes_raw()
 
-    def _enlist(self, place: Path) -> None:
+    def _enlist(self, place: Path, former: "Signer | None" = None) -> None:
         listed = _list_of(place)
         if self.key not in public_keys(place):
-            append_log.append(listed, [canonical({"key": self.key, "public": self.public, "time": now()})])
+            line = {"key": self.key, "public": self.public, "time": now()}
+            if former is not None:
+                line["handover"] = f"{former.key} {former.sign(succession(former.key, self.public))}"
+            append_log.append(listed, [canonical(line)])
         # Another process may have written both a moment ago, and not have come to this yet.
         _sync(listed)
         sync_directory(place.parent)
@@ -128,6 +156,11 @@ def public_keys(path: str | os.PathLike[str]) -> dict[str, str]:
     with _constant_error(UNWRITABLE_LIST):
         _refuse_a_list_that_others_write(listed)
         return dict(_entry(line) for _, line in append_log.read_all(listed))
+
+
+def succession(former: str, public: str) -> str:
+    """What a key signs to say that another, given by its public half, succeeds it."""
+    return canonical({"format": _SUCCESSION, "former": former, "public": public})
 
 
 def is_signature(text: object, signature: object, public: object) -> bool:
@@ -207,7 +240,7 @@ def _generate_key() -> "Ed25519PrivateKey":
 
 def _create(place: Path) -> None:
     """A key appears whole or not at all; where another process was first, its key stands."""
-    draft = _write_draft(place)
+    draft = _write_draft(place, _generate_key())
     try:
         with contextlib.suppress(FileExistsError):
             os.link(draft, place)
@@ -216,8 +249,8 @@ def _create(place: Path) -> None:
     sync_directory(place.parent)
 
 
-def _replace(place: Path) -> None:
-    draft = _write_draft(place)
+def _replace(place: Path, private: "Ed25519PrivateKey") -> None:
+    draft = _write_draft(place, private)
     try:
         draft.replace(place)
     finally:
@@ -225,11 +258,11 @@ def _replace(place: Path) -> None:
     sync_directory(place.parent)
 
 
-def _write_draft(place: Path) -> Path:
+def _write_draft(place: Path, private: "Ed25519PrivateKey") -> Path:
     """A file beside the key, of the owner's alone, that holds a new key and is on the disk."""
     descriptor, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".new", dir=place.parent)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(_document(_generate_key()))
+        file.write(_document(private))
         file.flush()
         os.fsync(file.fileno())
     return Path(name)
@@ -291,6 +324,14 @@ def _entry(line: bytes) -> tuple[str, str]:
     if key is None or key_id(public) != key:
         raise LedgerError(DAMAGED_LIST)
     return key, public
+
+
+def _successions(place: Path) -> dict[str, tuple[str, str]]:
+    """By the id of each key on the list that succeeded another: the id of that one, and its signature of it."""
+    with _constant_error(UNWRITABLE_LIST):
+        read = [json.loads(line) for _, line in append_log.read_all(_list_of(place))]
+    found = {each["key"]: str(each["handover"]).partition(" ") for each in read if each.get("handover")}
+    return {key: (former, signature) for key, (former, _, signature) in found.items()}
 
 
 def _sync(path: Path) -> None:

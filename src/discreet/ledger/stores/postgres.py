@@ -47,13 +47,15 @@ _RIGHTS = """SELECT
         r.rolsuper OR r.rolcreaterole OR r.rolname IN ('pg_execute_server_program', 'pg_write_server_files')
         OR r.oid IN (n.nspowner, c.relowner) OR has_schema_privilege(r.oid, n.oid, 'CREATE')
         OR has_table_privilege(r.oid, c.oid, 'DELETE, TRUNCATE, TRIGGER')
-        OR (c.relname IN ('events', 'answers') AND has_any_column_privilege(r.oid, c.oid, 'UPDATE')))
+        OR (c.relname IN ('events', 'answers', 'keys') AND has_any_column_privilege(r.oid, c.oid, 'UPDATE'))
+        OR (c.relname = 'keys' AND has_any_column_privilege(r.oid, c.oid, 'INSERT')))
   ) AS powerful"""
 _THERE = """SELECT CASE WHEN to_regnamespace('discreet') IS NULL THEN FALSE
   WHEN NOT has_schema_privilege('discreet', 'USAGE') THEN FALSE
   ELSE to_regclass('discreet.schema_versions') IS NOT NULL END AS there"""
 _ASKED_BEFORE = """SELECT 1 FROM discreet.reservations AS r WHERE r.dataset = given0
   AND r.question = ANY(string_to_array(former, ',')) AND r.state <> 'FORFEITED'"""
+_SAME_KEYS = "acts = (SELECT count(*) FROM discreet.keys)"
 _CLASSES = {
     "23": faults.BROKEN_RULE,
     "25": faults.REPLICA,
@@ -115,8 +117,9 @@ class _PostgresTransaction:
 class PostgresStore:
     """A database with a ledger in it; connections are made as they are needed, and kept."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, is_owner: bool = False) -> None:
         self._address = address
+        self._is_owner = is_owner
         self._is_closed = False
         self._start()
         with sentences(), self._borrow_connection() as connection:
@@ -214,7 +217,7 @@ class PostgresStore:
         """A connection of this process; one inherited over a fork belongs to the parent and is left alone."""
         self._refuse_use()
         with self._places:
-            connection = self._take_idle() or _open_connection(self._address)
+            connection = self._take_idle() or _open_connection(self._address, is_owner=self._is_owner)
             try:
                 yield connection
             finally:
@@ -279,8 +282,8 @@ def _run_read_only(connection: "psycopg.Connection[Any]", work: Callable[[Transa
     return result
 
 
-def _open_connection(address: str) -> "psycopg.Connection[Any]":
-    """A connection to a primary that keeps what it acknowledges, under a role that can only add."""
+def _open_connection(address: str, *, is_owner: bool) -> "psycopg.Connection[Any]":
+    """A connection to a primary that keeps what it acknowledges, of a role that can only add or of the owner's."""
     from psycopg.rows import dict_row  # noqa: PLC0415 - an optional driver
 
     connection = connect(address)
@@ -289,7 +292,7 @@ def _open_connection(address: str) -> "psycopg.Connection[Any]":
         connection.row_factory = dict_row
         _refuse_unsafe(connection.execute(_SAFE).fetchone())
         _refuse_another_schema(connection)
-        _refuse_rights(connection.execute(_RIGHTS).fetchone())
+        _refuse_rights(connection.execute(_RIGHTS).fetchone(), is_owner=is_owner)
     except BaseException:
         connection.close()
         raise
@@ -312,12 +315,12 @@ def _refuse_another_schema(connection: "psycopg.Connection[Any]") -> None:
         raise LedgerError(faults.NEWER if found["version"] > postgres_schema.VERSION else faults.UNMIGRATED)
 
 
-def _refuse_rights(row: Any) -> None:
+def _refuse_rights(row: Any, *, is_owner: bool) -> None:
     if row["frozen"]:
         raise LedgerError(faults.REPLICA)
     if row["unlogged"]:
         raise LedgerError(faults.UNSAFE)
-    if row["powerful"]:
+    if row["powerful"] and not is_owner:
         raise LedgerError(faults.TOO_MANY_RIGHTS)
 
 
@@ -355,9 +358,9 @@ def _at_once(function: str, types: Mapping[str, str], unless: str = "") -> bytes
     arrays = ", ".join(f"%({name})s::{kind}[]" for name, kind in types.items())
     claims = f"unnest({arrays}) WITH ORDINALITY AS claims({given}, place)"
     if unless:
-        former = f"%({round_trip.FORMER})s::text[]"
-        every = f"unnest({arrays}, {former}) WITH ORDINALITY AS every({given}, former, place)"
-        claims = f"(SELECT * FROM {every} WHERE NOT EXISTS ({unless}) OFFSET 0) AS claims"
+        more = f"%({round_trip.FORMER})s::text[], %({round_trip.ACTS})s::bigint[]"
+        every = f"unnest({arrays}, {more}) WITH ORDINALITY AS every({given}, former, acts, place)"
+        claims = f"(SELECT * FROM {every} WHERE {_SAME_KEYS} AND NOT EXISTS ({unless}) OFFSET 0) AS claims"
     return f"SELECT place, done.* FROM {claims}, LATERAL discreet.{function}({given}) AS done".encode()
 
 

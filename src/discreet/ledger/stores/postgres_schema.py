@@ -19,7 +19,7 @@ from discreet.version import __version__
 if TYPE_CHECKING:
     import psycopg
 
-VERSION = 5
+VERSION = 6
 LOCK = 0x64697363
 
 _WRITTEN = ("datasets", "versions", "aliases", "analysts", "events", "reservations", "answers", "halts")

@@ -59,7 +59,7 @@ def _tables_with_rules(made: Mapping[str, str]) -> tuple[str, ...]:
     columns = {table: ", ".join(_columns(text)) for table, text in zip(TABLE_NAMES, TABLES, strict=True)}
     return (
         *(f"CREATE TEMP TABLE new_{table} AS SELECT {columns[table]} FROM ({rows[table]})" for table in TABLE_NAMES),
-        *(f"DROP TABLE main.{table}" for table in reversed(TABLE_NAMES)),
+        *(f"DROP TABLE IF EXISTS main.{table}" for table in reversed(TABLE_NAMES)),
         *TABLES,
         *(f"INSERT INTO main.{table} SELECT * FROM temp.new_{table}" for table in TABLE_NAMES),
         *INDEXES,
@@ -95,7 +95,7 @@ WHERE kind IN ('RESERVED', 'FORFEITED') GROUP BY dataset, analyst""",
 
 # What was spent counts by its rho, which bounds the Renyi divergence of every order.
 _FROM_2_TO_3 = _plain_tables(
-    TABLE_NAMES,
+    tuple(table for table in TABLE_NAMES if table != "keys"),
     {
         "datasets": """SELECT *, NULL AS renyi_order, spent_rho AS spent_renyi, floor_rho AS floor_renyi
 FROM old_datasets""",
@@ -104,7 +104,10 @@ FROM old_datasets""",
     },
 )
 
-# One more kind of event, and its index.
-_FROM_3_TO_4 = _tables_with_rules({})
+# One more kind of event, and its index: the checks of the next step.
+_FROM_3_TO_4: tuple[str, ...] = ()
 
-MIGRATIONS: Mapping[int, tuple[str, ...]] = {1: _FROM_1_TO_2, 2: _FROM_2_TO_3, 3: _FROM_3_TO_4}
+# Acts on keys; a process that opens a ledger without any, and whose key signed its anchors, becomes the owner.
+_FROM_4_TO_5 = _tables_with_rules({"keys": "SELECT 0 AS sequence, '' AS document WHERE FALSE"})
+
+MIGRATIONS: Mapping[int, tuple[str, ...]] = {1: _FROM_1_TO_2, 2: _FROM_2_TO_3, 3: _FROM_3_TO_4, 4: _FROM_4_TO_5}

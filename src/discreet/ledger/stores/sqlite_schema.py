@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from discreet.ledger.records.chain import now
 from discreet.version import __version__
 
-VERSION = 4
+VERSION = 5
 APPLICATION = 0x64697363
 
 TABLES = (
@@ -27,6 +27,10 @@ TABLES = (
 ) STRICT""",
     """CREATE TABLE ledger (
   id TEXT PRIMARY KEY NOT NULL
+) STRICT""",
+    """CREATE TABLE keys (
+  sequence INTEGER PRIMARY KEY NOT NULL CHECK (sequence >= 1),
+  document TEXT NOT NULL
 ) STRICT""",
     """CREATE TABLE datasets (
   name TEXT PRIMARY KEY NOT NULL,
@@ -192,7 +196,7 @@ TABLE_NAMES = tuple(re.findall(r"CREATE TABLE (\w+)", "\n".join(TABLES)))
 _FROZEN = (
     *(
         _refusing(f"{table}_never_change", f"UPDATE ON {table}", "", f"{table} are append-only")
-        for table in ("schema_versions", "ledger", "aliases", "events", "answers")
+        for table in ("schema_versions", "ledger", "keys", "aliases", "events", "answers")
     ),
     *(
         _refusing(f"{table}_never_vanish", f"DELETE ON {table}", "", f"{table} are never deleted")
@@ -202,7 +206,7 @@ _FROZEN = (
 
 _KEYS = {"datasets": ("name",), "versions": ("dataset", "version"), "reservations": ("dataset", "sequence")}
 _KEYS |= {"answers": ("dataset", "reservation"), "aliases": ("alias",), "halts": ("id",)}
-_KEYS |= {"analysts": ("dataset", "analyst"), "events": ("dataset", "sequence")}
+_KEYS |= {"analysts": ("dataset", "analyst"), "events": ("dataset", "sequence"), "keys": ("sequence",)}
 
 _ONCE = tuple(  # the DELETE of an INSERT OR REPLACE fires no trigger
     _refusing(
@@ -321,6 +325,12 @@ TRIGGERS = (
         "NEW.kind <> 'RECOVERED' AND NEW.sequence <> 1 + COALESCE("
         "(SELECT max(sequence) FROM events WHERE dataset = NEW.dataset), 0)",
         "an event follows the one before it",
+    ),
+    _refusing(
+        "acts_leave_no_gap",
+        "INSERT ON keys",
+        "NEW.sequence <> 1 + COALESCE((SELECT max(sequence) FROM keys), 0)",
+        "an act on the keys follows the one before it",
     ),
     _refusing(
         "one_way",

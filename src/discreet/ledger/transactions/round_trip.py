@@ -51,6 +51,9 @@ CHARGE = {
 FORMER = "former"
 """Beside it, the fingerprints of the query in earlier formats, with commas: a charge under one is an earlier charge."""
 
+ACTS = "acts"
+"""The number of acts on the ledger's keys by which the claim was made."""
+
 ANSWER = {
     "name": "text",
     "reservation": "bigint",
@@ -92,10 +95,12 @@ class ChainHead:
     order: Fraction | None
 
 
-def charge_claim(request: ChargeRequest, least: int, order: Fraction | None) -> tuple[ChainLink, dict[str, object]]:
+def charge_claim(
+    request: ChargeRequest, least: int, order: Fraction | None, *, acts: int
+) -> tuple[ChainLink, dict[str, object]]:
     """The link of a charge to one dataset without its place in the chain, and the parameters for the store.
 
-    The store refuses it where the dataset's order of the Renyi filter is another.
+    The store refuses it where the dataset's order of the Renyi filter is another, or the number of acts on its keys.
     """
     (part,) = request.parts
     cost = part.cost(order)
@@ -112,7 +117,7 @@ def charge_claim(request: ChargeRequest, least: int, order: Fraction | None) -> 
     )
     request.times.append(link.time)
     details = {"description": request.description, "registration": part.registration, "is_fresh": request.fresh}
-    details |= {"order": order_text(order)}
+    details |= {"order": order_text(order), ACTS: acts}
     details |= {FORMER: "" if request.fresh else ",".join(request.former)}
     return link, columns | vars(cost) | details | {"term": request.term, "least": least} | _link_columns(link)
 

@@ -25,7 +25,8 @@ from discreet.ledger.transactions.store import Row, Statement, Transaction, Valu
 
 _NAMED = "COALESCE((SELECT dataset FROM aliases WHERE alias = :name), :name)"
 _ACCOUNT = f"""SELECT d.*, (
-  SELECT count(*) FROM halts WHERE halts.dataset IN (d.name, '') AND cleared IS NULL) AS halts
+  SELECT count(*) FROM halts WHERE halts.dataset IN (d.name, '') AND cleared IS NULL) AS halts, (
+  SELECT count(*) FROM keys) AS acts
 FROM datasets AS d WHERE d.name = {_NAMED}"""
 _SHARES = f"SELECT * FROM analysts WHERE dataset = {_NAMED} AND analyst IN (:analyst, '{EVERYONE}')"
 _VERSION = f"SELECT * FROM versions WHERE dataset = {_NAMED} AND version = :version"

@@ -1,0 +1,258 @@
+"""Anchors that the machines of one ledger share, with the acts on its keys.
+
+Each process writes one document: the certificate of its key, the acts that it has read, and its anchors, of which it
+keeps the highest of each dataset and those of histories that were lost. A process that opens the ledger merges the
+documents of others into its own when there are many, so what is read stays small after any number of charges.
+"""
+
+import json
+import secrets
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from discreet.accounting.costs import Cost
+from discreet.errors import LedgerError
+from discreet.ledger.integrity.anchor_places import AnchorPlace
+from discreet.ledger.integrity.anchors import Anchor, highest
+from discreet.ledger.records import faults
+from discreet.ledger.records.canonical_text import canonical
+from discreet.ledger.records.key_acts import KeyAct
+from discreet.ledger.records.signatures import Signer
+
+FORMAT = "discreet.shared-anchors/1"
+STORE_FORMAT = "discreet.anchor-store/1"
+MOST_DOCUMENTS = 16
+"""More documents than these are merged when a ledger is opened."""
+
+Publics = Callable[[Sequence[str]], Mapping[str, str]]
+"""The public keys that may have signed, with those that a certificate shows to be of the ledger."""
+
+
+def store_document(ledger: str, store: str) -> str:
+    """The document that names a store of anchors."""
+    return canonical({"format": STORE_FORMAT, "ledger": ledger, "store": store})
+
+
+class SharedAnchors:
+    """The anchors at a place; the highest of each dataset that was ever read stays known to this process."""
+
+    def __init__(self, place: AnchorPlace, *, ledger: str, store: str, signer: Signer, publics: Publics) -> None:
+        self._place = place
+        self._ledger, self._signer, self._publics = ledger, signer, publics
+        self._writer = f"{signer.key}-{secrets.token_hex(8)}"
+        self._lock = threading.RLock()
+        self._mark: object = None
+        self._documents: dict[str, _Document] = {}
+        self._own = _Document(name=self._writer)
+        self._latest: dict[str, Anchor] = {}
+        self._totals: dict[str, Cost] = {}
+        if place.store() != store_document(ledger, store):
+            raise LedgerError(faults.OTHER_ANCHORS)
+
+    def record(self, anchors: Iterable[Anchor]) -> None:
+        """Anchor where chains stand now, in the place of what this process anchored of them before."""
+        with self._lock:
+            self._own = self._own.with_anchors(map(self._with_signature, anchors))
+            self._write()
+
+    def keep(self, anchors: Iterable[Anchor]) -> None:
+        """Anchor histories that were lost, beside all others."""
+        with self._lock:
+            self._own = self._own.with_lost(map(self._with_signature, anchors))
+            self._write()
+
+    def certify(self, certificate: Sequence[str], acts: Sequence[str]) -> None:
+        """The certificate of the signing key and the acts on keys, which go into what is written from now on."""
+        with self._lock:
+            if self._own.acts != tuple(acts):
+                held = {*self._own.certificate, *certificate}
+                self._own = replace(self._own, certificate=tuple(sorted(held, key=_place_of)), acts=tuple(acts))
+                self._documents, self._mark = {}, None  # another key may have been listed, whose anchors count now
+                self._write()
+
+    def every(self) -> Iterator[Anchor]:
+        """All signed anchors of the ledger, in the order of their sequence numbers."""
+        with self._lock:
+            self._refresh()
+            documents = [*self._documents.values(), self._own]
+            held = {each.head: each for document in documents for each in document.anchors}
+            held |= {each.head: each for each in self._latest.values()}
+        yield from sorted(held.values(), key=lambda each: each.sequence)
+
+    def latest(self) -> dict[str, Anchor]:
+        """By dataset, the anchor with the highest sequence."""
+        with self._lock:
+            self._refresh()
+            return dict(self._latest)
+
+    def largest_totals(self) -> dict[str, Cost]:
+        """By dataset, the most that anchors say was spent, in each component."""
+        with self._lock:
+            self._refresh()
+            return dict(self._totals)
+
+    def unknown_anchors(self, is_known: Callable[[Anchor], bool]) -> list[Anchor]:
+        """The anchors that are not known."""
+        return [each for each in self.every() if not is_known(each)]
+
+    def chains_of_acts(self) -> list[tuple[str, ...]]:
+        """The chains of acts on keys that the documents hold."""
+        with self._lock:
+            self._refresh()
+            return [document.acts for document in self._documents.values()]
+
+    def findings(self) -> list[str]:
+        """Documents that cannot be read, and anchors that no key of the ledger signed."""
+        with self._lock:
+            self._refresh()
+            return [finding for document in self._documents.values() for finding in document.findings]
+
+    def merge(self, is_settled: Callable[[Anchor], bool]) -> None:
+        """Put the documents of others into this one, where there are many.
+
+        Of anchors that are `is_settled`, which stand in the present chain, the highest says what the others say.
+        """
+        with self._lock:
+            names = [name for name in self._place.documents() if name != self._writer]
+            if len(names) < MOST_DOCUMENTS:
+                return
+            taken = [found for name in names if (found := self._place.take(name)) is not None]
+            for name, content in taken:
+                document = self._parse_known(name, content)
+                settled = {each.head for each in document.anchors if is_settled(each)}
+                self._own = self._own.merge(document, settled)
+            self._write()
+            for name, _ in taken:
+                self._place.drop(name)
+
+    def close(self) -> None:
+        """Let go of the place."""
+        self._place.close()
+
+    def _with_signature(self, anchor: Anchor) -> Anchor:
+        return anchor if anchor.signature else anchor.sign(self._signer)
+
+    def _write(self) -> None:
+        self._remember(self._own)
+        self._place.write(self._writer, self._own.to_json(self._ledger))
+
+    def _refresh(self) -> None:
+        """Read the documents, if any has changed."""
+        mark = self._place.mark()
+        if mark is not None and mark == self._mark:
+            return
+        contents = self._place.documents()
+        self._documents = {name: self._parse_known(name, content) for name, content in contents.items()}
+        for document in self._documents.values():
+            self._remember(document)
+        self._mark = mark
+
+    def _remember(self, document: "_Document") -> None:
+        for each in document.anchors:
+            known = self._latest.get(each.dataset)
+            if known is None or known.sequence < each.sequence:
+                self._latest[each.dataset] = each
+            self._totals[each.dataset] = highest(each.spent, [self._totals.get(each.dataset, each.spent)])
+
+    def _parse_known(self, name: str, content: str) -> "_Document":
+        """A document with the anchors in it that a key of the ledger signed; one that was read before is known."""
+        known = self._documents.get(name)
+        if known is not None and known.content == content:
+            return known
+        data = _parse(content)
+        if data is None or data["ledger"] != self._ledger:
+            return _Document(name=name, content=content, findings=(f"{_DOCUMENT} {name} cannot be read",))
+        certificate = tuple(text for text in data["certificate"] if _is_act(text))
+        publics = self._publics(certificate)
+        verified = {each.to_json(): each for each in (() if known is None else known.anchors)}
+        anchors = [verified.get(text) or _verify_text(text, publics, self._ledger) for text in data["anchors"]]
+        unsigned = f"{_DOCUMENT} {name} has anchors that no known key signed"
+        return _Document(
+            name=name,
+            content=content,
+            anchors=tuple(each for each in anchors if each is not None),
+            certificate=certificate,
+            acts=tuple(data["acts"]),
+            findings=(unsigned,) if None in anchors else (),
+        )
+
+
+_DOCUMENT = "of the shared anchors the document"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Document:
+    """What one writer wrote: of its anchors those in `lost` are of histories that the chain does not hold."""
+
+    name: str
+    content: str = ""
+    anchors: tuple[Anchor, ...] = ()
+    lost: frozenset[str] = frozenset()
+    certificate: tuple[str, ...] = ()
+    acts: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+
+    def with_anchors(self, anchors: Iterable[Anchor]) -> "_Document":
+        """The document with these in the place of lower ones of the same datasets, but for what was lost."""
+        here = {each.dataset: each.sequence for each in self.anchors if each.head not in self.lost}
+        new = {each.dataset: each for each in anchors if each.sequence >= here.get(each.dataset, 0)}
+        kept = [each for each in self.anchors if each.head in self.lost or each.dataset not in new]
+        return replace(self, anchors=(*kept, *new.values()))
+
+    def with_lost(self, anchors: Iterable[Anchor]) -> "_Document":
+        """The document with anchors of lost histories."""
+        new = {each.head: each for each in anchors}
+        kept = [each for each in self.anchors if each.head not in new]
+        return replace(self, anchors=(*kept, *new.values()), lost=self.lost | new.keys())
+
+    def merge(self, other: "_Document", settled: Collection[str]) -> "_Document":
+        """The document with what another says beyond it."""
+        here = {each.dataset: each.sequence for each in self.anchors if each.head not in self.lost}
+        higher: dict[str, Anchor] = {}
+        for each in sorted(other.anchors, key=lambda anchor: anchor.sequence):
+            if each.head in settled and each.sequence > here.get(each.dataset, 0):
+                higher[each.dataset] = each
+        lost = [each for each in other.anchors if each.head not in settled]
+        certificate = tuple(sorted({*self.certificate, *other.certificate}, key=_place_of))
+        return replace(self.with_anchors(higher.values()).with_lost(lost), certificate=certificate)
+
+    def to_json(self, ledger: str) -> str:
+        """The document as text."""
+        anchors = [each.to_json() for each in self.anchors]
+        lists = {"certificate": list(self.certificate), "acts": list(self.acts), "anchors": anchors}
+        return canonical({"format": FORMAT, "ledger": ledger} | lists)
+
+
+def _parse(content: str) -> dict[str, Any] | None:
+    try:
+        data = json.loads(content)
+        lists = (data["certificate"], data["acts"], data["anchors"])
+        is_ours = data["format"] == FORMAT and isinstance(data["ledger"], str)
+        is_ours = is_ours and all(
+            isinstance(each, list) and all(isinstance(text, str) for text in each) for each in lists
+        )
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return data if is_ours else None
+
+
+def _verify_text(text: str, publics: Mapping[str, str], ledger: str) -> Anchor | None:
+    try:
+        anchor = Anchor.from_json(text)
+    except LedgerError:
+        return None
+    return anchor if anchor.ledger == ledger and anchor.verify(publics) else None
+
+
+def _is_act(text: str) -> bool:
+    try:
+        return KeyAct.from_json(text).sequence > 0
+    except LedgerError:
+        return False
+
+
+def _place_of(text: str) -> int:
+    """Where an act stands in its chain, so that each follows what vouches for it."""
+    return KeyAct.from_json(text).sequence

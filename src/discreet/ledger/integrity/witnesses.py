@@ -1,0 +1,117 @@
+"""What stands outside a ledger's store and says how far it had come: anchors at home, and those that machines share.
+
+Beside the anchors stand the acts on the ledger's keys, so that an older copy of the store, which knows fewer of them,
+is noticed and gets them back. At home they are kept only for a ledger with more acts than its creation.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from pathlib import Path
+
+from discreet.accounting.costs import Cost
+from discreet.errors import LedgerError
+from discreet.ledger.integrity.anchors import UNREADABLE, UNWRITABLE, Anchor, AnchorFile, highest
+from discreet.ledger.integrity.shared_anchors import SharedAnchors
+from discreet.ledger.records import append_log
+from discreet.ledger.records.signatures import Signer
+
+
+class Witnesses:
+    """The anchors of one ledger, wherever they are; none for a ledger in memory."""
+
+    def __init__(self, ledger: str, file: AnchorFile | None = None, acts: Path | None = None) -> None:
+        self._ledger = ledger
+        self._file = file
+        self._acts = acts
+        self.shared: SharedAnchors | None = None
+
+    @classmethod
+    def at(cls, directory: Path | None, signer: Signer | None, *, ledger: str, name: str) -> "Witnesses":
+        """Those in a directory of this machine."""
+        if directory is None or signer is None:
+            return cls(ledger)
+        try:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            raise LedgerError(UNWRITABLE) from None
+        return cls(ledger, AnchorFile(directory / f"{name}.jsonl", signer), directory / f"{name}.acts")
+
+    def __bool__(self) -> bool:
+        return self._file is not None or self.shared is not None
+
+    def record(self, anchors: Iterable[Anchor]) -> None:
+        """Anchor where chains stand now."""
+        given = list(anchors)
+        if self._file is not None:
+            self._file.append(given)
+        if self.shared is not None:
+            self.shared.record(given)
+
+    def keep(self, anchors: Iterable[Anchor]) -> None:
+        """Anchor what only this process knew of histories that were lost."""
+        given = list(anchors)
+        if self._file is not None:
+            self._file.append(given)
+        if self.shared is not None and given:
+            self.shared.keep(given)
+
+    def latest(self) -> dict[str, Anchor]:
+        """By dataset, the anchor with the highest sequence."""
+        found = {} if self._file is None else self._file.latest(self._ledger)
+        for name, anchor in ({} if self.shared is None else self.shared.latest()).items():
+            if name not in found or anchor.sequence > found[name].sequence:
+                found[name] = anchor
+        return found
+
+    def largest_totals(self) -> dict[str, Cost]:
+        """By dataset, the most that anchors say was spent, in each component."""
+        found = {} if self._file is None else self._file.largest_totals(self._ledger)
+        for name, spent in ({} if self.shared is None else self.shared.largest_totals()).items():
+            found[name] = highest(spent, [found.get(name, spent)])
+        return found
+
+    def every(self) -> Iterator[Anchor]:
+        """All signed anchors of the ledger."""
+        if self._file is not None:
+            yield from (anchor for anchor in self._file.every() if anchor.ledger == self._ledger)
+        if self.shared is not None:
+            yield from self.shared.every()
+
+    def unknown_anchors(self, is_known: Callable[[Anchor], bool]) -> list[Anchor]:
+        """The signed anchors of the ledger that are not known."""
+        found = [] if self._file is None else self._file.unknown_anchors(self._ledger, is_known)
+        return found + ([] if self.shared is None else self.shared.unknown_anchors(is_known))
+
+    def findings(self) -> list[str]:
+        """What is wrong with the anchors themselves."""
+        found = [] if self._file is None else self._file.findings()
+        return found + ([] if self.shared is None else self.shared.findings())
+
+    def longest_acts(self) -> tuple[str, ...]:
+        """The longest chain of acts on keys that stands outside the store."""
+        chains = [] if self.shared is None else self.shared.chains_of_acts()
+        return reduce(lambda one, other: max(one, other, key=len), chains, self._acts_at_home())
+
+    def record_acts(self, certificate: Sequence[str], acts: Sequence[str]) -> None:
+        """Copy the acts that the store holds."""
+        if self._acts is not None and len(acts) > 1 and (held := self._acts_at_home()) == tuple(acts[: len(held)]):
+            try:
+                append_log.append(self._acts, acts[len(held) :], sync=True)
+            except OSError:
+                raise LedgerError(UNWRITABLE) from None
+        if self.shared is not None:
+            self.shared.certify(certificate, acts)
+
+    def close(self) -> None:
+        """Let go of the shared anchors."""
+        if self.shared is not None:
+            self.shared.close()
+
+    def _acts_at_home(self) -> tuple[str, ...]:
+        if self._acts is None:
+            return ()
+        try:
+            return tuple(os.fsdecode(line) for _, line in append_log.read_all(self._acts))
+        except OSError:
+            raise LedgerError(UNREADABLE) from None

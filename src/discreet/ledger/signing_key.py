@@ -1,0 +1,117 @@
+"""The signing key of this process, and what the ledger's register of keys says of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from discreet.errors import LedgerError
+from discreet.ledger.records import faults
+from discreet.ledger.records.account import Account
+from discreet.ledger.records.key_acts import ActKind, KeyAct, KeyRegister
+from discreet.ledger.records.signatures import Signer
+from discreet.ledger.transactions import key_register
+from discreet.ledger.transactions.statements import LedgerWriter
+
+Look = Callable[[Callable[[LedgerWriter], Any]], Any]
+
+CREATED = "the ledger was created"
+MIGRATED = "the ledger was migrated, and this key had signed its anchors"
+ROTATED = "the owner's key was rotated"
+
+
+class KeysChangedError(LedgerError):
+    """The ledger has other acts on its keys than this process has read; they are read, and the work is done again."""
+
+
+class SigningKey:
+    """A key with the register of the ledger that it signs for; a ledger in memory has neither."""
+
+    def __init__(self, signer: Signer | None) -> None:
+        self.signer = signer
+        self.register = KeyRegister("")
+        self.damage: str | None = None
+        self.anchors_fault: str | None = None
+
+    def load(self, look: Look, ledger: str) -> None:
+        """Read the register, and the key anew where it was rotated by another process."""
+        try:
+            self.register, self.damage = look(partial(key_register.read, ledger=ledger)), None
+        except LedgerError as error:
+            if str(error) != faults.DAMAGED_KEYS:
+                raise
+            self.damage = faults.DAMAGED_KEYS
+        if self.signer is not None and self.signer.key not in self.register.may_charge:
+            self.signer = self.signer.reopen()
+
+    def refuse_unlisted_key(self) -> None:
+        """Refuse to charge with a key that the ledger does not list, or with several and no anchors that they share."""
+        fault = self._fault()
+        if fault is not None:
+            raise LedgerError(fault)
+
+    @property
+    def may_charge(self) -> bool:
+        """Whether the register, as it was read last, lets this key charge."""
+        return self._fault() is None
+
+    def _fault(self) -> str | None:
+        if self.signer is None:
+            return None
+        if self.damage is not None:
+            return self.damage
+        listed = self.register.keys.get(self.signer.key)
+        if listed is None:
+            return faults.UNLISTED_KEY if self.register.owner else faults.UNOWNED
+        if listed.is_revoked:
+            return faults.REVOKED_KEY
+        if self.register.store:
+            return self.anchors_fault
+        return faults.UNSHARED_ANCHORS if len(self.register.may_charge) > 1 else None
+
+    def check(self, account: Account) -> None:
+        """Refuse work by what the register said before it changed."""
+        if self.damage is not None:
+            raise LedgerError(self.damage)
+        if self.signer is not None and account.acts != len(self.register.acts):
+            raise KeysChangedError(faults.BUSY)
+
+    def publics(self, certificate: Sequence[str] = ()) -> dict[str, str]:
+        """The public keys that may have signed for the ledger, with those that a certificate shows to be its own."""
+        known = {} if self.signer is None else self.signer.known_keys()
+        return known | self.register.publics | self.register.certified_keys(certificate)
+
+    def first_act(self, *, is_new: bool, anchored_by: Mapping[str, str]) -> KeyAct | None:
+        """The act by which this key becomes the owner's; None where that is not for this process to say.
+
+        A ledger without acts is new, or of an earlier version: then one of the keys of this machine must have signed
+        an anchor that stands in its chains. A key that the owner's key handed over to succeeds it.
+        """
+        if self.signer is None or self.damage is not None:
+            return None
+        if not self.register.acts:
+            is_ours = is_new or bool(anchored_by.keys() & self.signer.known_keys().keys())
+            reason = CREATED if is_new else MIGRATED
+            return self._own(reason) if is_ours else None
+        if self.signer.key in self.register.keys:
+            return None
+        handover = self.signer.handover_from(self.register.owner)
+        return None if handover is None else self._own(ROTATED, handover=handover)
+
+    def owner_act(self, kind: ActKind, value: str, *, name: str, reason: str) -> KeyAct:
+        """An act of the owner; another key is refused."""
+        if self.damage is not None:
+            raise LedgerError(self.damage)
+        if self.signer is None or self.signer.key != self.register.owner:
+            raise LedgerError(faults.NOT_THE_OWNER)
+        return self.register.next_act(self.signer, kind, value, name=name, reason=reason)
+
+    def takeover(self, reason: str) -> KeyAct:
+        """The act by which this key becomes the owner's though the former owner did not sign it: its key is lost."""
+        return self._own(reason)
+
+    def _own(self, reason: str, handover: str | None = None) -> KeyAct:
+        if self.signer is None:
+            raise LedgerError(faults.NOT_THE_OWNER)
+        return self.register.next_act(
+            self.signer, ActKind.OWNED, self.signer.public, name="owner", reason=reason, handover=handover
+        )

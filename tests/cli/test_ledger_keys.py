@@ -1,0 +1,90 @@
+"""The commands on keys: those of this machine, and those that a ledger lists."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from discreet.accounting.filters import Budget
+from discreet.cli import app
+from discreet.errors import LedgerError, NameNotFoundError, ParameterError
+from discreet.ledger import Dataset, PostgresLedger, Signer, SQLiteLedger
+from servers import SERVICE
+from tampering import new_database
+
+WHY = ("--reason", "a test")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "ledger.sqlite"
+    SQLiteLedger(file).close()
+    return file
+
+
+def run(*words: object, **environment: str) -> Result:
+    return CliRunner().invoke(app, ["ledger", *map(str, words)], env=environment)
+
+
+def said(result: Result) -> str:
+    assert result.exception is None, result.exception
+    return result.stdout.strip()
+
+
+def test_a_key_is_listed_and_revoked_by_the_owner(path, tmp_path):
+    pod = Signer.at(tmp_path / "pod.key")
+    listed = said(run("key", "list", pod.public, "--name", "pod-2", *WHY, "--ledger", path))
+    assert listed == f"{pod.key}  {pod.public}  pod-2  may charge"
+    first, second = said(run("key", "listed", "--ledger", path)).splitlines()
+    assert first.endswith("owner  may charge, and lists keys")
+    assert second == listed
+    assert said(run("key", "revoke", pod.key, *WHY, "--ledger", path)).endswith("pod-2  revoked")
+    document = json.loads(said(run("key", "listed", "--ledger", path, "--json")))
+    assert [each["is_revoked"] for each in document["keys"]] == [False, True]
+
+
+def test_what_is_no_key_or_not_listed_is_refused(path):
+    assert isinstance(run("key", "list", "5a1b", "--name", "pod", *WHY, "--ledger", path).exception, ParameterError)
+    assert isinstance(run("key", "revoke", "5a1b", *WHY, "--ledger", path).exception, NameNotFoundError)
+
+
+def test_another_machine_than_the_owners_lists_nothing(path, tmp_path):
+    pod = Signer.at(tmp_path / "pod.key")
+    words = ("key", "list", pod.public, "--name", "pod", *WHY, "--ledger", path)
+    result = run(*words, "--signing-key", tmp_path / "pod.key", "--anchors", tmp_path / "none")
+    assert isinstance(result.exception, LedgerError)
+    assert "not the ledger's owner" in str(result.exception)
+
+
+def test_a_lost_owners_key_is_replaced_by_a_takeover(path, tmp_path):
+    elsewhere = ("--signing-key", tmp_path / "new.key", "--anchors", tmp_path / "none")
+    told = said(run("key", "take-over", "--reason", "the disk was lost", "--ledger", path, *elsewhere))
+    assert told.startswith(Signer.at(tmp_path / "new.key").key)
+    assert told.endswith("may charge, and lists keys")
+
+
+def test_shared_anchors_are_named_once_and_found_by_a_second_machine(path, tmp_path):
+    pod = Signer.at(tmp_path / "pod.key")
+    assert "share their anchors" in said(run("share-anchors", tmp_path / "shared", *WHY, "--ledger", path))
+    said(run("key", "list", pod.public, "--name", "pod", *WHY, "--ledger", path))
+    with SQLiteLedger(path, key=tmp_path / "pod.key", anchors=tmp_path / "none") as ledger:
+        ledger.register(Dataset(name="visits", source="v.csv", unit="one p", facts="{}", budget=Budget(epsilon=1)))
+    assert len(list((tmp_path / "shared").glob("*/*.json"))) >= 2
+
+
+@pytest.mark.full
+def test_the_walk_of_the_runbook_on_postgresql(durable_postgres, tmp_path):
+    place = new_database(durable_postgres, "several")
+    said(run("create", place.owner, "--role", SERVICE, "--shared-anchors", tmp_path / "shared"))
+    pod = Signer.at(tmp_path / "pod.key")
+    said(run("key", "list", pod.public, "--name", "pod-2", *WHY, "--ledger", place.owner))
+    told = said(run("key", "listed", "--ledger", place.service))
+    assert len(told.splitlines()) == 2
+    with PostgresLedger(place.service, key=tmp_path / "pod.key", anchors=tmp_path / "none") as ledger:
+        ledger.register(Dataset(name="visits", source="v.csv", unit="one p", facts="{}", budget=Budget(epsilon=1)))
+        assert ledger.verify()
+    by_the_service = run("key", "revoke", pod.key, *WHY, "--ledger", place.service)
+    assert isinstance(by_the_service.exception, LedgerError)
+    assert os.environ.get("PGPASSWORD") is None

@@ -1,0 +1,236 @@
+"""Machines share their anchors by documents, one for each process; whoever merges them loses none."""
+
+import json
+import multiprocessing
+import os
+import signal
+import time
+from contextlib import closing
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from discreet.accounting.costs import Cost
+from discreet.errors import LedgerError
+from discreet.ledger.integrity import shared_anchors
+from discreet.ledger.integrity.anchor_places import DirectoryPlace, PostgresPlace
+from discreet.ledger.integrity.anchors import Anchor
+from discreet.ledger.integrity.shared_anchors import MOST_DOCUMENTS, SharedAnchors, store_document
+from discreet.ledger.records import faults
+from discreet.ledger.records.key_acts import ActKind, KeyRegister
+from discreet.ledger.records.signatures import Signer
+
+OWNER, STRANGER = Signer.in_memory(), Signer.in_memory()
+LEDGER, STORE = "ab" * 16, "cd" * 16
+
+
+def anchor(sequence=1, history="", **changes):
+    usual = {"ledger": LEDGER, "dataset": "visits", "head": f"{history}{sequence:064x}", "budget": {}, "time": ""}
+    return Anchor(sequence=sequence, spent=Cost(sequence, sequence, 0, sequence), **(usual | changes))
+
+
+@pytest.fixture
+def register():
+    register = KeyRegister(LEDGER)
+    return register.then(register.next_act(OWNER, ActKind.OWNED, OWNER.public, name="owner", reason="a test"))
+
+
+@pytest.fixture(params=["directory", pytest.param("postgres", marks=pytest.mark.full)])
+def place(request, tmp_path):
+    """A place of each kind, with a store in it; called, it is opened once more."""
+    if request.param == "directory":
+        made = DirectoryPlace(tmp_path, LEDGER)
+        made.make_store(store_document(LEDGER, STORE))
+        yield lambda: made
+        return
+    server = request.getfixturevalue("ledger_server")
+    address = server.superuser_url.rpartition("/")[0] + "/anchors_of_tests"
+    with psycopg.connect(server.superuser_url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE anchors_of_tests")
+    opened = []
+
+    def again():
+        opened.append(PostgresPlace(address, LEDGER))
+        return opened[-1]
+
+    again().make_store(store_document(LEDGER, STORE))
+    yield again
+    for each in opened:
+        each.close()
+    with psycopg.connect(server.superuser_url, autocommit=True) as connection:
+        connection.execute("DROP DATABASE anchors_of_tests WITH (FORCE)")
+
+
+@pytest.fixture
+def writer(place, register):
+    def opened(signer=OWNER, known=None, store=STORE):
+        def publics(certificate):
+            found = known or register
+            return found.publics | found.certified_keys(certificate)
+
+        return SharedAnchors(place(), ledger=LEDGER, store=store, signer=signer, publics=publics)
+
+    return opened
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """A database is read at each call, not once in a second."""
+    monkeypatch.setattr("discreet.ledger.integrity.anchor_places.SECONDS", 0)
+
+
+@pytest.mark.usefixtures("quick")
+class TestSharing:
+    def test_what_one_process_anchors_every_other_reads(self, writer):
+        one, other = writer(), writer()
+        one.record([anchor(3), anchor(1, dataset="stays")])
+        assert {name: each.sequence for name, each in other.latest().items()} == {"visits": 3, "stays": 1}
+        other.record([anchor(5)])
+        assert one.latest()["visits"].sequence == 5
+        assert one.largest_totals()["visits"] == Cost(5, 5, 0, 5)
+        assert writer().latest() == one.latest()
+
+    def test_an_anchor_that_comes_late_does_not_replace_a_higher_one(self, writer):
+        one = writer()
+        one.record([anchor(6)])
+        one.record([anchor(5)])
+        assert writer().latest()["visits"].sequence == 6
+
+    def test_an_anchor_of_a_lost_history_stays_beside_the_present_one(self, writer):
+        one = writer()
+        one.record([anchor(5)])
+        one.keep([anchor(7, history="f")])
+        one.record([anchor(9)])
+        assert [each.sequence for each in writer().every()] == [7, 9]
+        assert [each.sequence for each in writer().unknown_anchors(lambda each: each.sequence == 9)] == [7]
+
+    def test_what_was_read_stays_known_where_its_document_is_deleted(self, writer, place):
+        one, other = writer(), writer()
+        one.record([anchor(4)])
+        assert other.latest()["visits"].sequence == 4
+        for name in place().documents():
+            place().drop(name)
+        assert other.latest()["visits"].sequence == 4
+
+    def test_acts_are_in_every_document(self, writer, register):
+        one = writer()
+        one.certify((), [act.to_json() for act in register.acts])
+        assert writer().chains_of_acts() == [tuple(act.to_json() for act in register.acts)]
+
+
+@pytest.mark.usefixtures("quick")
+class TestTrust:
+    @pytest.mark.guarantee("ledger")
+    @pytest.mark.pitfall("B18")
+    def test_an_anchor_of_a_key_that_was_listed_later_counts_by_its_certificate(self, writer, register):
+        pod = Signer.in_memory()
+        later = register.then(register.next_act(OWNER, ActKind.LISTED, pod.public, name="pod", reason="a test"))
+        by_pod = writer(pod, later)
+        by_pod.certify(later.certificate(pod.key), [act.to_json() for act in later.acts])
+        by_pod.record([anchor(8)])
+        assert writer(known=register).latest()["visits"].sequence == 8
+
+    def test_an_anchor_that_no_key_of_the_ledger_signed_is_told_and_counts_for_nothing(self, writer):
+        writer(STRANGER).record([anchor(8)])
+        reader = writer()
+        assert reader.latest() == {}
+        (finding,) = reader.findings()
+        assert finding.endswith("has anchors that no known key signed")
+
+    @pytest.mark.parametrize("content", ["", "[]", "{}", "[" * 10_000, json.dumps({"format": shared_anchors.FORMAT})])
+    def test_a_document_that_is_none_is_told_and_counts_for_nothing(self, writer, place, content):
+        place().write(f"{OWNER.key}-00", content)
+        reader = writer()
+        assert reader.latest() == {}
+        (finding,) = reader.findings()
+        assert finding.endswith("cannot be read")
+
+    def test_anchors_of_another_ledger_count_for_nothing(self, writer):
+        writer().record([anchor(8, ledger="ef" * 16)])
+        assert writer().latest() == {}
+
+    @pytest.mark.pitfall("B18")
+    def test_another_store_is_refused(self, writer):
+        with pytest.raises(LedgerError) as caught:
+            writer(store="0" * 32)
+        assert str(caught.value) == faults.OTHER_ANCHORS
+
+
+@pytest.mark.usefixtures("quick")
+class TestMerging:
+    def test_many_documents_become_one_and_say_the_same(self, writer, place):
+        for number in range(1, 30):
+            writer().record([anchor(number)])
+        lost = writer()
+        lost.keep([anchor(40, history="f")])
+        last = writer()
+        last.record([anchor(30)])
+        last.merge(lambda each: each.head != anchor(40, history="f").head)
+        assert len(place().documents()) == 1
+        assert [each.sequence for each in writer().every()] == [30, 40]
+
+    def test_few_documents_stay(self, writer, place):
+        for number in range(1, MOST_DOCUMENTS):
+            writer().record([anchor(number)])
+        before = place().documents()
+        writer().merge(lambda _: True)
+        assert place().documents() == before
+
+    def test_a_writer_whose_document_was_merged_goes_on(self, writer):
+        writers = [writer() for _ in range(20)]
+        for number, each in enumerate(writers, start=1):
+            each.record([anchor(number)])
+        writer().merge(lambda _: True)
+        writers[3].record([anchor(50)])
+        assert writer().latest()["visits"].sequence == 50
+
+    @pytest.mark.pitfall("D")
+    @pytest.mark.full
+    def test_processes_that_merge_while_others_write_and_are_killed_lose_no_anchor(self, tmp_path, register):
+        """Each process anchors one number after another, and notes each when it is written."""
+        made = DirectoryPlace(tmp_path, LEDGER)
+        made.make_store(store_document(LEDGER, STORE))
+        context = multiprocessing.get_context("fork")
+        crowd = [context.Process(target=_write, args=(tmp_path, register, number)) for number in range(6)]
+        for each in crowd:
+            each.start()
+        for each in crowd[:3]:
+            time.sleep(0.4)
+            os.kill(each.pid, signal.SIGKILL)
+        for each in crowd:
+            each.join(60)
+        noted = {path.stem: int(path.read_text().split()[-1]) for path in tmp_path.glob("*.noted")}
+        with closing(_anchors(tmp_path, register)) as reader:
+            held = {name: each.sequence for name, each in reader.latest().items()}
+        assert len(noted) == 6
+        assert all(held[name] >= sequence for name, sequence in noted.items())
+
+
+def _anchors(directory, register):
+    place = DirectoryPlace(directory, LEDGER)
+    return SharedAnchors(place, ledger=LEDGER, store=STORE, signer=OWNER, publics=lambda _: register.publics)
+
+
+def _write(directory, register, number):
+    with (directory / f"{number}.noted").open("a") as noted:
+        for turn in range(1, 61):
+            each = _anchors(directory, register)
+            each.record([anchor(turn, dataset=str(number), head=f"{number:02}{turn:062}")])
+            print(turn, file=noted, flush=True)
+            each.merge(lambda _: True)
+    os._exit(0)
+
+
+def test_an_anchor_is_verified_once(writer, monkeypatch):
+    one, other = writer(), writer()
+    one.record([anchor(1)])
+    other.latest()
+    calls = []
+    verify = Anchor.verify
+    monkeypatch.setattr(Anchor, "verify", lambda self, public: calls.append(self.sequence) or verify(self, public))
+    monkeypatch.setattr("discreet.ledger.integrity.anchor_places.SECONDS", 0)
+    one.record([anchor(2), replace(anchor(1), dataset="stays", head="aa")])
+    other.latest()
+    assert 1 not in [each for each in calls if each == 1][1:]
+    assert set(calls) <= {1, 2}

@@ -1,0 +1,250 @@
+"""Only a process with a key that the ledger lists may charge; listing and revoking are acts of the owner."""
+
+import re
+import shutil
+from contextlib import closing
+
+import pytest
+
+from discreet.accounting.filters import Budget
+from discreet.errors import LedgerError, NameNotFoundError, ParameterError
+from discreet.ledger import PostgresLedger, Signer, SQLiteLedger
+from discreet.ledger.records import faults
+from servers import SERVICE
+from tampering import tampering
+
+WHY = {"reason": "a test"}
+
+
+@pytest.fixture
+def owner(address, ledger_server, another):
+    """The ledger as its owner opens it: on PostgreSQL by the role that owns the database."""
+    if not address.startswith("postgresql:"):
+        yield another()
+        return
+    with PostgresLedger(ledger_server.owner_url, as_owner=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def machine(another, tmp_path):
+    """The ledger as another machine opens it, which has a home of its own."""
+
+    def opened(name="pod", **options):
+        home = tmp_path / name
+        home.mkdir(exist_ok=True)
+        return another(key=home / "key", anchors=home / "anchors", **options)
+
+    return opened
+
+
+@pytest.fixture
+def public(tmp_path):
+    def of(name="pod"):
+        (tmp_path / name).mkdir(exist_ok=True)
+        return Signer.at(tmp_path / name / "key").public
+
+    return of
+
+
+def refused(act, sentence):
+    with pytest.raises(LedgerError) as caught:
+        act()
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("B18")
+def test_a_machine_whose_key_is_not_listed_changes_nothing_and_reads_what_is_there(visits, machine, charge, dataset):
+    receipt = charge(visits)
+    visits.answer(receipt, b"12")
+    fresh = machine()
+    for act in (
+        lambda: charge(fresh),
+        lambda: fresh.register(dataset(name="other")),
+        lambda: fresh.set_cap("visits", Budget(epsilon=2), **WHY),
+        lambda: fresh.set_quota("visits", "ann", None, **WHY),
+        lambda: fresh.rename("visits", "stays", **WHY),
+        lambda: fresh.add_other_release("visits", "ages in tens", kind="generalised"),
+        lambda: fresh.recover(**WHY),
+    ):
+        refused(act, faults.UNLISTED_KEY)
+    assert fresh.spent("visits") == visits.spent("visits")
+    assert len(fresh.history("visits")) == len(visits.history("visits"))
+    assert fresh.verify()
+
+
+def test_a_stored_answer_is_repeated_for_a_key_that_is_not_listed_and_its_receipt_is_not_signed(visits, machine, turn):
+    visits.answer(turn(visits), b"12")
+    again = turn(machine())
+    assert again.payload == b"12"
+    assert again.receipt.key is None
+    assert again.receipt.verify()
+
+
+def test_a_key_may_charge_from_the_moment_that_it_is_listed_until_it_is_revoked(
+    visits, owner, machine, public, charge, tmp_path
+):
+    pod = machine()
+    refused(lambda: charge(pod), faults.UNLISTED_KEY)
+    owner.share_anchors(tmp_path / "shared", **WHY)
+    listed = owner.list_key(public(), name="pod", **WHY)
+    assert listed.name == "pod"
+    receipt = charge(pod)
+    assert visits.verify(receipts=[receipt])
+    charge(visits)
+    assert owner.revoke_key(listed.key, **WHY).is_revoked
+    refused(lambda: charge(pod), faults.REVOKED_KEY)
+    charge(visits)
+    assert visits.verify(receipts=[receipt])
+    assert [each.is_revoked for each in visits.listed_keys()] == [False, True]
+
+
+@pytest.mark.pitfall("B18")
+def test_several_keys_without_anchors_that_they_share_charge_nothing(visits, owner, machine, public, charge, tmp_path):
+    owner.list_key(public(), name="pod", **WHY)
+    for ledger in (visits, machine()):
+        refused(lambda each=ledger: charge(each), faults.UNSHARED_ANCHORS)
+    owner.share_anchors(tmp_path / "shared", **WHY)
+    for ledger in (visits, machine()):
+        charge(ledger)
+
+
+def test_only_the_owner_lists_and_revokes_keys_and_names_anchors(visits, owner, machine, public, charge, tmp_path):
+    owner.share_anchors(tmp_path / "shared", **WHY)
+    owner.list_key(public(), name="pod", **WHY)
+    pod = machine()
+    charge(pod)
+    for act in (
+        lambda: pod.list_key(public("eve"), name="eve", **WHY),
+        lambda: pod.share_anchors(tmp_path / "elsewhere", **WHY),
+        lambda: pod.revoke_key(Signer.at(tmp_path / "pod" / "key").key, **WHY),
+    ):
+        refused(act, faults.NOT_THE_OWNER)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_key_that_is_none_or_that_is_not_listed_or_is_the_owners_is_refused(owner, visits):
+    with pytest.raises(ParameterError, match="begins with 'ed25519:'"):
+        owner.list_key("5a1b2c3d", name="pod", **WHY)
+    with pytest.raises(NameNotFoundError, match="does not list it"):
+        owner.revoke_key("5a1b2c3d", **WHY)
+    (own,) = owner.listed_keys()
+    with pytest.raises(NameNotFoundError, match="the owner's own"):
+        owner.revoke_key(own.key, **WHY)
+
+
+def test_a_ledger_in_memory_has_no_keys(dataset, charge):
+    with SQLiteLedger(":memory:") as ledger:
+        ledger.register(dataset())
+        charge(ledger)
+        assert ledger.listed_keys() == ()
+
+
+# The owner's key
+
+
+def test_the_owners_key_is_rotated_and_what_runs_goes_on(path, dataset, charge, discreet_home):
+    with SQLiteLedger(path) as running:
+        running.register(dataset())
+        charge(running)
+        Signer.rotate(discreet_home / "signing.key")
+        Signer.rotate(discreet_home / "signing.key")
+        with SQLiteLedger(path) as ledger:
+            charge(ledger)
+        receipt = charge(running)
+        assert receipt.key == Signer.at(discreet_home / "signing.key").key
+        assert [each.is_revoked for each in running.listed_keys()] == [True, False]
+        assert running.verify(receipts=[receipt])
+
+
+def test_a_lost_owners_key_is_replaced_by_a_takeover_that_the_ledger_keeps(visits, owner, machine, address, charge):
+    charge(visits)
+    if address.startswith("postgresql:"):
+        refused(lambda: visits.take_over(**WHY), faults.UNWRITABLE)
+        owner.take_over(reason="the disk was lost")
+    else:
+        found = machine()
+        found.take_over(reason="the disk was lost")
+        charge(found)
+        refused(lambda: charge(visits), faults.REVOKED_KEY)
+    last = owner.listed_keys()[-1] if address.startswith("postgresql:") else found.listed_keys()[-1]
+    assert last.is_owner
+    with pytest.raises(ParameterError, match="reason"):
+        owner.take_over(reason=" ")
+
+
+def test_the_role_of_the_owner_charges_nothing(address, owner, visits, charge):
+    if address.startswith("postgresql:"):
+        refused(lambda: charge(owner), faults.TOO_MANY_RIGHTS)
+
+
+# Damage
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE keys SET document = replace(document, 'owner', 'other') WHERE sequence = 1",
+        "DELETE FROM keys WHERE sequence = 1",
+        "INSERT INTO keys SELECT max(sequence) + 1, min(document) FROM keys",
+    ],
+)
+def test_acts_that_were_changed_are_found_and_nobody_charges(
+    visits, owner, public, tamperer, charge, tmp_path, statement
+):
+    owner.share_anchors(tmp_path / "shared", **WHY)
+    owner.list_key(public(), name="pod", **WHY)
+    with tampering(tamperer) as hand:
+        hand.execute(statement)
+    refused(lambda: charge(visits), faults.DAMAGED_KEYS)
+    assert faults.DAMAGED_KEYS in str(visits.verify())
+
+
+@pytest.mark.pitfall("B18")
+def test_acts_that_were_all_deleted_make_no_other_machine_the_owner(visits, charge, machine, tamperer, address):
+    charge(visits)
+    visits.close()
+    with tampering(tamperer) as hand:
+        hand.execute("DELETE FROM keys")
+    stranger = machine()
+    refused(lambda: charge(stranger), faults.UNOWNED)
+
+
+# Ledgers of earlier versions
+
+
+def test_the_machine_whose_anchors_stand_in_a_migrated_ledger_becomes_its_owner(path, dataset, charge, tamper, another):
+    if not str(another().__class__.__name__).startswith("SQLite"):
+        pytest.skip("the role of the service writes no acts on PostgreSQL")
+    with SQLiteLedger(path) as ledger:
+        ledger.register(dataset())
+        charge(ledger)
+    with tampering(str(path)) as hand:
+        hand.execute("DELETE FROM keys")
+    with SQLiteLedger(path) as ledger:
+        charge(ledger)
+        assert [each.is_owner for each in ledger.listed_keys()] == [True]
+
+
+def test_a_copy_on_another_machine_does_not_charge(path, dataset, charge, tmp_path):
+    with SQLiteLedger(path) as ledger:
+        ledger.register(dataset())
+        charge(ledger)
+    shutil.copy(path, tmp_path / "copy.sqlite")
+    with closing(SQLiteLedger(tmp_path / "copy.sqlite", key=tmp_path / "key", anchors=tmp_path / "none")) as copy:
+        refused(lambda: charge(copy), faults.UNLISTED_KEY)
+
+
+def test_creating_it_again_by_another_machine_changes_no_owner(postgres_address, ledger_server, tmp_path):
+    with PostgresLedger(postgres_address) as ledger:
+        before = ledger.listed_keys()
+        PostgresLedger.create(ledger_server.owner_url, role=SERVICE, key=tmp_path / "key", anchors=tmp_path / "none")
+        assert ledger.listed_keys() == before
+
+
+def test_no_sentence_about_keys_names_a_key(visits, machine, charge, tmp_path):
+    with pytest.raises(LedgerError) as caught:
+        charge(machine())
+    assert not re.search(r"[0-9a-f]{16}", str(caught.value))
