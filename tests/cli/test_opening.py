@@ -41,7 +41,7 @@ def test_where_there_is_no_ledger_none_is_made(where, tmp_path, discreet_home, m
 
 
 def test_an_address_leads_to_postgresql():
-    with pytest.raises(LedgerError, match="cannot be reached"):
+    with pytest.raises(LedgerError, match="nothing listens"):
         open_ledger_at("postgresql://nobody@127.0.0.1:1/records", None, None)
 
 

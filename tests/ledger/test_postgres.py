@@ -85,22 +85,22 @@ def test_whoever_may_not_make_it_is_told_in_one_sentence(ledger_server: Postgres
     place = new_database(ledger_server, "forbidden")
     with pytest.raises(LedgerError) as caught:
         PostgresLedger.create(place.service, role="analyst_engine")
-    assert str(caught.value) == faults.UNWRITABLE
+    assert str(caught.value) == faults.NO_RIGHTS
 
 
 def test_an_address_is_never_repeated(ledger_server: PostgresServer):
     """Neither by the sentence nor by what a traceback shows as its cause."""
-    for address in (
-        "postgresql://someone:secret-word@127.0.0.1:1/records",
-        "postgresql://someone:secret-word@[nonsense/records",
-        "postgresql://someone:secret-word@127.0.0.1/records?no_such_option=1",
-    ):
+    addresses = {
+        "postgresql://someone:secret-word@127.0.0.1:1/records": faults.NOT_LISTENING,
+        "postgresql://someone:secret-word@[nonsense/records": faults.BAD_ADDRESS,
+        "postgresql://someone:secret-word@127.0.0.1/records?no_such_option=1": faults.BAD_ADDRESS,
+    }
+    for address, sentence in addresses.items():
         for act in (PostgresLedger, lambda where: PostgresLedger.create(where, role="x")):
             with pytest.raises(LedgerError) as caught:
                 act(address)
-            assert str(caught.value) == faults.UNREACHABLE
-            assert caught.value.__cause__ is None
-            assert caught.value.__suppress_context__
+            assert str(caught.value) == sentence
+            assert caught.value.__cause__ is caught.value.__context__ is None
 
 
 WITHOUT = """

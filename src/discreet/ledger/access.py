@@ -183,7 +183,7 @@ class LedgerAccess:
             except UnknownOutcomeError as error:
                 unknown = error
             except LedgerError as error:
-                if str(error) not in (faults.UNREACHABLE, faults.BUSY):
+                if str(error) not in faults.WITHOUT_CONTACT:
                     raise
                 break
         raise unknown

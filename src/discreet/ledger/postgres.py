@@ -13,7 +13,8 @@ from discreet.ledger.records.canonical_text import label
 from discreet.ledger.records.signatures import Signer
 from discreet.ledger.signing_key import CREATED
 from discreet.ledger.stores import postgres_schema
-from discreet.ledger.stores.postgres import PostgresStore, connect, sentences
+from discreet.ledger.stores.postgres import PostgresStore
+from discreet.ledger.stores.postgres_errors import connect, sentences
 
 if TYPE_CHECKING:
     import psycopg

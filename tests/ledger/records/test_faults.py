@@ -3,7 +3,7 @@ from pathlib import Path
 from discreet.ledger.records import faults
 from grids import over
 
-SENTENCES = {name: text for name, text in vars(faults).items() if name.isupper()}
+SENTENCES = {name: text for name, text in vars(faults).items() if name.isupper() and isinstance(text, str)}
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "ledger.md"
 
 

@@ -395,7 +395,7 @@ def test_a_migration_that_is_killed_half_way_never_happened_and_is_run_again(led
         process.send_signal(signal.SIGKILL)
         process.wait(10)
         assert postgres_schema.schema_version(connection) == version - 1
-    with pytest.raises(LedgerError, match=re.escape(faults.NO_LEDGER)):  # to its service, which has no rights yet
+    with pytest.raises(LedgerError, match=re.escape(faults.NO_RIGHTS)):  # to its service, which has none yet
         PostgresLedger(place.service)
     PostgresLedger.create(place.owner, role=SERVICE)
     with PostgresLedger(place.service) as ledger:

@@ -6,19 +6,20 @@ the work is run again on another; one that is lost after it is reported as an un
 """
 
 import contextlib
-import logging
 import os
 import re
+import secrets
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from discreet.errors import LedgerError, SourceError
+from discreet.errors import LedgerError
 from discreet.ledger.records import faults
-from discreet.ledger.stores import postgres_schema
+from discreet.ledger.stores import postgres_schema, postgres_sessions
 from discreet.ledger.stores.group_commit import GroupCommit
+from discreet.ledger.stores.postgres_errors import connect, sentences
 from discreet.ledger.transactions import round_trip
 from discreet.ledger.transactions.store import Row, Statement, Transaction, UnknownOutcomeError, Values
 
@@ -34,8 +35,13 @@ _ALONE = f"pg_advisory_xact_lock({postgres_schema.LOCK + 1})"
 _SETTINGS = """SET search_path = discreet, pg_temp; SET lock_timeout = '60s'; SET statement_timeout = '120s';
 SET idle_in_transaction_session_timeout = '60s'; SET default_transaction_isolation = 'read committed';
 SET client_encoding = 'UTF8'"""
+_VERSION = "(SELECT max(version) FROM discreet.schema_versions)"
+_MARK = f"current_setting('{postgres_sessions.MARK}', TRUE)"
 _SAFE = """SELECT current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on'
   AND current_setting('synchronous_commit') <> 'off' AS durable, pg_is_in_recovery() AS replica"""
+# First of a transaction: it waits for a migration under way, which keeps this table to itself, and the next one waits.
+_FIT = f"{_SAFE}, {_VERSION} AS version, {_MARK} AS mark"
+_IS_FIT = f"{_VERSION} = {postgres_schema.VERSION} AND {_MARK} = %(mark)s"
 _RIGHTS = """SELECT
   current_setting('transaction_read_only') = 'on' AS frozen,
   EXISTS (
@@ -50,50 +56,12 @@ _RIGHTS = """SELECT
         OR (c.relname IN ('events', 'answers', 'keys') AND has_any_column_privilege(r.oid, c.oid, 'UPDATE'))
         OR (c.relname = 'keys' AND has_any_column_privilege(r.oid, c.oid, 'INSERT')))
   ) AS powerful"""
-_THERE = """SELECT CASE WHEN to_regnamespace('discreet') IS NULL THEN FALSE
-  WHEN NOT has_schema_privilege('discreet', 'USAGE') THEN FALSE
-  ELSE to_regclass('discreet.schema_versions') IS NOT NULL END AS there"""
+_THERE = """SELECT NOT COALESCE(has_schema_privilege(to_regnamespace('discreet'), 'USAGE'), TRUE) AS unusable,
+  CASE WHEN has_schema_privilege(to_regnamespace('discreet'), 'USAGE')
+  THEN to_regclass('discreet.schema_versions') IS NOT NULL ELSE FALSE END AS there"""
 _ASKED_BEFORE = """SELECT 1 FROM discreet.reservations AS r WHERE r.dataset = given0
   AND r.question = ANY(string_to_array(former, ',')) AND r.state <> 'FORFEITED'"""
 _SAME_KEYS = "acts = (SELECT count(*) FROM discreet.keys)"
-_CLASSES = {
-    "23": faults.BROKEN_RULE,
-    "25": faults.REPLICA,
-    "28": faults.UNWRITABLE,
-    "40": faults.BUSY,
-    "42": faults.UNWRITABLE,
-    "53": faults.FULL,
-    "55": faults.BUSY,
-    "57": faults.BUSY,
-    "58": faults.FULL,
-    "08": faults.UNREACHABLE,
-}
-_STATES = {"XX000": faults.FULL, "XX001": faults.DAMAGED, "XX002": faults.DAMAGED, "P0001": faults.BROKEN_RULE}
-_STATES |= {"25P03": faults.BUSY}  # it held its locks for too long and was cut off
-_STATES |= dict.fromkeys(("53300", "57P01", "57P02", "57P03", "57P04"), faults.UNREACHABLE)
-
-
-class _Quiet(logging.Filter):
-    """Drops what the driver logs of the ledger's own work: it quotes addresses, statements and values."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.at_work = threading.local()
-
-    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - all records
-        return not getattr(self.at_work, "depth", 0)
-
-    @contextlib.contextmanager
-    def __call__(self) -> Iterator[None]:
-        logging.getLogger("psycopg").addFilter(self)
-        self.at_work.depth = getattr(self.at_work, "depth", 0) + 1
-        try:
-            yield
-        finally:
-            self.at_work.depth -= 1
-
-
-_QUIETLY = _Quiet()
 
 
 class _PostgresTransaction:
@@ -121,13 +89,21 @@ class PostgresStore:
         self._address = address
         self._is_owner = is_owner
         self._is_closed = False
+        self._mark = secrets.token_hex(8)
+        self._newer = faults.NEWER
         self._start()
-        with sentences(), self._borrow_connection() as connection:
-            connection.execute("SELECT 1")
+        try:
+            with sentences(), self._borrow_connection() as connection:
+                postgres_sessions.refuse_shared_sessions(connection, self._mark, self._connect_another)
+                postgres_sessions.warn_of_unchecked_server(connection)
+        except BaseException:
+            self.close()
+            raise
+        self._newer = faults.MIGRATED
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         """Run work and commit what it wrote; on any exception nothing is written."""
-        return self._on_a_connection(lambda connection: _run_and_commit(connection, work))
+        return self._on_a_connection(lambda connection: _run_and_commit(connection, work, self._mark))
 
     def look(self, work: Callable[[Transaction], T]) -> T:
         """Run work that reads, in one consistent view."""
@@ -173,8 +149,10 @@ class PostgresStore:
             with sentences(), self._borrow_connection() as connection:
                 try:
                     return act(connection)
-                except _connection_error():
-                    if not remaining or not connection.closed:
+                except _driver_error() as error:
+                    if _is_of_another_schema(error):
+                        _explain_missing(connection, self._mark)
+                    if not (remaining and connection.closed and isinstance(error, _connection_error())):
                         raise
         raise LedgerError(faults.UNREACHABLE)
 
@@ -184,6 +162,12 @@ class PostgresStore:
         self._pid = os.getpid()
         self._idle: deque[psycopg.Connection[Any]] = deque()
         self._places = threading.BoundedSemaphore(CONNECTIONS)
+
+    def _open_connection(self) -> "psycopg.Connection[Any]":
+        return _open_connection(self._address, self._mark, self._newer, is_owner=self._is_owner)
+
+    def _connect_another(self) -> "psycopg.Connection[Any]":
+        return connect(self._address, connect_timeout=2)
 
     def _take_idle(self) -> "psycopg.Connection[Any] | None":
         try:
@@ -201,12 +185,14 @@ class PostgresStore:
         """Several claims on one dataset in one statement, which is one transaction."""
         with sentences(), self._borrow_connection() as connection:
             try:
-                columns = {name: [claim[name] for claim in claims] for name in claims[0]}
-                done = {row["place"]: row for row in connection.execute(statement, columns)}
-            except _connection_error():
-                if connection.closed:
+                columns: Values = {name: [claim[name] for claim in claims] for name in claims[0]}
+                done = {row["place"]: row for row in connection.execute(statement, {**columns, "mark": self._mark})}
+            except _driver_error() as error:
+                if isinstance(error, _connection_error()) and connection.closed:
                     raise UnknownOutcomeError from None
-                raise
+                if not _is_of_another_schema(error):
+                    raise
+                return [None] * len(claims)
         return [done.get(place) for place in range(1, len(claims) + 1)]
 
     def _is_over(self) -> bool:
@@ -217,7 +203,7 @@ class PostgresStore:
         """A connection of this process; one inherited over a fork belongs to the parent and is left alone."""
         self._refuse_use()
         with self._places:
-            connection = self._take_idle() or _open_connection(self._address, is_owner=self._is_owner)
+            connection = self._take_idle() or self._open_connection()
             try:
                 yield connection
             finally:
@@ -230,39 +216,20 @@ class PostgresStore:
                     self._idle.append(connection)
 
 
-def connect(address: str) -> "psycopg.Connection[Any]":
-    """A connection that commits each statement by itself."""
-    import psycopg  # noqa: PLC0415 - an optional driver
-
-    return psycopg.connect(address, autocommit=True)
-
-
-@contextlib.contextmanager
-def sentences() -> Iterator[None]:
-    """Turn the driver's faults into constant sentences; its own text goes nowhere, and neither does its log."""
-    try:
-        import psycopg  # noqa: PLC0415 - an optional driver
-    except ImportError:
-        raise SourceError(
-            "a ledger on PostgreSQL", because="psycopg is not installed", instead="pip install 'discreet[postgres]'"
-        ) from None
-    try:
-        with _QUIETLY():
-            yield
-    except psycopg.Error as error:
-        state = error.sqlstate or "08000"
-        raise LedgerError(_STATES.get(state, _CLASSES.get(state[:2], faults.DAMAGED))) from None
-
-
-def _run_and_commit(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T]) -> T:
+def _run_and_commit(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T], mark: str) -> T:
     sent = False
     try:
         with connection.pipeline() as pipeline:
             done = _PostgresTransaction(connection, pipeline)
             connection.execute("BEGIN")
-            safe = connection.execute(_SAFE)
-            result = work(done)
-            _refuse_unsafe(safe.fetchone())
+            fit = connection.execute(_FIT)
+            try:
+                result = work(done)
+            except Exception:
+                if fit.pgresult is not None:  # rows of another version, or of another session, may be why
+                    _refuse_unfit(fit.fetchone(), mark)
+                raise
+            _refuse_unfit(fit.fetchone(), mark)
             for text, values in done.writes:
                 connection.execute(_checked_write(text), values)
             sent = bool(done.writes)
@@ -282,16 +249,16 @@ def _run_read_only(connection: "psycopg.Connection[Any]", work: Callable[[Transa
     return result
 
 
-def _open_connection(address: str, *, is_owner: bool) -> "psycopg.Connection[Any]":
+def _open_connection(address: str, mark: str, newer: str, *, is_owner: bool) -> "psycopg.Connection[Any]":
     """A connection to a primary that keeps what it acknowledges, of a role that can only add or of the owner's."""
     from psycopg.rows import dict_row  # noqa: PLC0415 - an optional driver
 
     connection = connect(address)
     try:
-        connection.execute(_SETTINGS)
+        connection.execute(f"{_SETTINGS}; {postgres_sessions.set_mark(mark)}".encode())
         connection.row_factory = dict_row
         _refuse_unsafe(connection.execute(_SAFE).fetchone())
-        _refuse_another_schema(connection)
+        _refuse_another_schema(connection, newer)
         _refuse_rights(connection.execute(_RIGHTS).fetchone(), is_owner=is_owner)
     except BaseException:
         connection.close()
@@ -306,13 +273,34 @@ def _refuse_unsafe(row: Any) -> None:
         raise LedgerError(faults.UNSAFE)
 
 
-def _refuse_another_schema(connection: "psycopg.Connection[Any]") -> None:
+def _refuse_unfit(row: Any, mark: str) -> None:
+    """Refuse a transaction after a migration, or in a session that this store has not set up."""
+    _refuse_unsafe(row)
+    if row["mark"] != mark:
+        raise LedgerError(faults.POOLED)
+    _refuse_another_version(row)
+
+
+def _explain_missing(connection: "psycopg.Connection[Any]", mark: str) -> None:
+    """After a statement that does not fit the schema: say so if the version, or the session, is another one."""
+    with contextlib.suppress(_driver_error()):
+        connection.rollback()
+        _refuse_unfit(connection.execute(_FIT).fetchone(), mark)
+
+
+def _refuse_another_version(row: Any, newer: str = faults.MIGRATED) -> None:
+    version = row["version"] or 0
+    if version != postgres_schema.VERSION:
+        raise LedgerError(newer if version > postgres_schema.VERSION else faults.UNMIGRATED)
+
+
+def _refuse_another_schema(connection: "psycopg.Connection[Any]", newer: str) -> None:
     there: Any = connection.execute(_THERE).fetchone()
+    if there["unusable"]:
+        raise LedgerError(faults.NO_RIGHTS)
     if not there["there"]:
         raise LedgerError(faults.NO_LEDGER)
-    found: Any = connection.execute("SELECT COALESCE(max(version), 0) AS version FROM schema_versions").fetchone()
-    if found["version"] != postgres_schema.VERSION:
-        raise LedgerError(faults.NEWER if found["version"] > postgres_schema.VERSION else faults.UNMIGRATED)
+    _refuse_another_version(connection.execute(f"SELECT {_VERSION} AS version".encode()).fetchone(), newer)
 
 
 def _refuse_rights(row: Any, *, is_owner: bool) -> None:
@@ -347,20 +335,32 @@ def _connection_error() -> type[Exception]:
     return OperationalError
 
 
+def _driver_error() -> "type[psycopg.Error]":
+    from psycopg import Error  # noqa: PLC0415 - an optional driver
+
+    return Error
+
+
+def _is_of_another_schema(error: "psycopg.Error") -> bool:
+    """Whether a statement did nothing as it does not fit the schema (a function is gone); the longer way says why."""
+    return (error.sqlstate or "").startswith(("42", "0A000"))
+
+
 def _at_once(function: str, types: Mapping[str, str], unless: str = "") -> bytes:
     """Call a function of the schema for each of several claims, in their order.
 
-    Claims to which `unless` applies are left out before the function is called: OFFSET keeps the planner from calling
-    it first. It is looked up before the dataset is locked, which is enough: nothing is charged under earlier
-    fingerprints any more.
+    No claim is left after a migration, or in a session that this store has not set up. Claims to which `unless` applies
+    are left out before the function is called: OFFSET keeps the planner from calling it first. It is looked up before
+    the dataset is locked, which is enough: nothing is charged under earlier fingerprints any more.
     """
     given = ", ".join(f"given{number}" for number in range(len(types)))
     arrays = ", ".join(f"%({name})s::{kind}[]" for name, kind in types.items())
-    claims = f"unnest({arrays}) WITH ORDINALITY AS claims({given}, place)"
+    names, conditions = given, _IS_FIT
     if unless:
-        more = f"%({round_trip.FORMER})s::text[], %({round_trip.ACTS})s::bigint[]"
-        every = f"unnest({arrays}, {more}) WITH ORDINALITY AS every({given}, former, acts, place)"
-        claims = f"(SELECT * FROM {every} WHERE {_SAME_KEYS} AND NOT EXISTS ({unless}) OFFSET 0) AS claims"
+        arrays += f", %({round_trip.FORMER})s::text[], %({round_trip.ACTS})s::bigint[]"
+        names, conditions = f"{given}, former, acts", f"{_IS_FIT} AND {_SAME_KEYS} AND NOT EXISTS ({unless})"
+    every = f"unnest({arrays}) WITH ORDINALITY AS every({names}, place)"
+    claims = f"(SELECT * FROM {every} WHERE {conditions} OFFSET 0) AS claims"
     return f"SELECT place, done.* FROM {claims}, LATERAL discreet.{function}({given}) AS done".encode()
 
 

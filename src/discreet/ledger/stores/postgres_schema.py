@@ -69,6 +69,10 @@ def migrate(connection: "psycopg.Connection[Any]", role: str, scripts: Mapping[i
         with _alone(connection):
             if version <= schema_version(connection):
                 continue
+            if (
+                version > 1
+            ):  # charges read this table first: those under way are waited for, and others see the new version
+                connection.execute("LOCK TABLE discreet.schema_versions IN ACCESS EXCLUSIVE MODE")
             connection.execute(known[version].encode())
             values = (version, now(), __version__)
             connection.execute("INSERT INTO discreet.schema_versions VALUES (%s, %s, %s)", values)

@@ -116,6 +116,7 @@ class SQLiteStore:
     def run(self, work: Callable[[Transaction], T]) -> T:
         """Run work under the file's write lock and commit what it wrote; on any exception nothing is written."""
         with self._begin("BEGIN IMMEDIATE") as connection:
+            _refuse_another_version(connection)
             done = _SQLiteTransaction(connection)
             result = work(done)
             done.finish()
@@ -226,8 +227,16 @@ def sentences() -> Iterator[None]:
 
 
 def _error_sentence(error: sqlite3.Error) -> str:
-    primary = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-    return _SENTENCES.get(primary, faults.DAMAGED)
+    primary = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF
+    name = getattr(error, "sqlite_errorname", "without a code")
+    return _SENTENCES.get(primary) or faults.unrecognised(f"SQLite: {name}")
+
+
+def _refuse_another_version(connection: sqlite3.Connection) -> None:
+    """A migration by another process changed the file while this one had it open; an older one was put in its place."""
+    version = schema.pragma(connection, "user_version")
+    if version != schema.VERSION:
+        raise LedgerError(faults.MIGRATED if version > schema.VERSION else faults.MOVED)
 
 
 def _identity(path: str) -> tuple[int, int] | None:
