@@ -89,6 +89,7 @@ class PostgresStore:
         self._address = address
         self._is_owner = is_owner
         self._is_closed = False
+        self._is_shared = False
         self._mark = secrets.token_hex(8)
         self._newer = faults.NEWER
         self._start()
@@ -178,6 +179,8 @@ class PostgresStore:
     def _refuse_use(self) -> None:
         if self._is_closed:
             raise LedgerError(faults.CLOSED)
+        if self._is_shared:  # a new connection would set up its session, and lose it as well
+            raise LedgerError(faults.POOLED)
         if self._pid != os.getpid():
             self._start()
 
@@ -206,6 +209,9 @@ class PostgresStore:
             connection = self._take_idle() or self._open_connection()
             try:
                 yield connection
+            except LedgerError as error:
+                self._is_shared = self._is_shared or str(error) == faults.POOLED
+                raise
             finally:
                 if connection.closed:  # the others, made before, may have gone with the same server
                     self._close_idle()
