@@ -70,6 +70,18 @@ class Hand:
         cursor = self._connection.execute(asked, values)
         return [] if cursor.description is None else [dict(row) for row in cursor]
 
+    def insert(self, table: str, rows: list[dict[str, Any]]) -> None:
+        """Insert rows that have the same columns."""
+        columns = list(rows[0])
+        if self.is_file:
+            marks = ", ".join(f":{column}" for column in columns)
+            self._connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
+            return
+        copying = f"COPY {table} ({', '.join(columns)}) FROM STDIN".encode()
+        with self._connection.cursor() as cursor, cursor.copy(copying) as copy:
+            for row in rows:
+                copy.write_row([row[column] for column in columns])
+
     def changed(self, work: Callable[[LedgerWriter], object]) -> list[int]:
         """Do work of the ledger, with no guards but those in its own statements; how many rows each of them changed."""
         writer, writes = LedgerWriter(self._work), []

@@ -125,7 +125,7 @@ class LedgerQueries(LedgerAccess):
         """
 
         def work(writer: LedgerWriter) -> list[Budget]:
-            return statements.earlier_budgets(writer, statements.account(writer, name, lock=False).name)
+            return statements.earlier_budgets(writer, statements.account(writer, name, lock=False))
 
         return self._look(work)
 

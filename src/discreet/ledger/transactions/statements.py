@@ -34,6 +34,7 @@ _NEWEST = "SELECT * FROM versions WHERE dataset = :name ORDER BY version DESC LI
 _SAME_SOURCE = """SELECT DISTINCT v.dataset, v.source FROM versions AS v JOIN datasets AS d ON d.name = v.dataset
 WHERE (v.source = :source OR replace(v.source, :spelled, '') <> v.source OR replace(v.source, :server, '') <> v.source)
 AND d.name <> :name AND (d.part_of IS NULL OR d.part_of <> :table) ORDER BY v.dataset"""
+# The outcome is found by a partial index. SQLite uses one only where a statement repeats the index's own condition.
 _CHARGED = """SELECT events.*, r.state, r.attempt, r.lease, {clock} AS clock, r.description,
   answers.payload, outcome.digest AS sealed, (
   SELECT count(*) FROM halts WHERE halts.dataset IN (r.dataset, '') AND cleared IS NULL) AS halts
@@ -41,7 +42,7 @@ FROM reservations AS r
 JOIN events ON events.dataset = r.dataset AND events.sequence = r.sequence
 LEFT JOIN answers ON answers.dataset = r.dataset AND answers.reservation = r.sequence
 LEFT JOIN events AS outcome ON outcome.dataset = r.dataset AND outcome.reservation = r.sequence
-  AND outcome.kind = 'ANSWERED'
+  AND outcome.kind IN ('ANSWERED', 'FORFEITED') AND outcome.kind = 'ANSWERED'
 WHERE """
 _BY_REQUEST = f"{_CHARGED} r.dataset = {_NAMED} AND r.analyst = :analyst AND r.request = :request"
 # The place is found in an index alone: sorting whole charges would read the answer of every earlier one.
@@ -216,9 +217,14 @@ def true_names(writer: LedgerWriter, names: list[str]) -> list[str]:
     return [str(rows[0]["dataset"]) if rows else name for name, rows in zip(names, found, strict=True)]
 
 
-def earlier_budgets(writer: LedgerWriter, name: str) -> list[Budget]:
-    """The budgets that were replaced after something was charged under them; an order that was fixed replaces none."""
-    details = [parse_object(row["detail"]) for row in writer.rows(_REPLACED, name=name)]
+def earlier_budgets(writer: LedgerWriter, known: Account) -> list[Budget]:
+    """The budgets that were replaced after something was charged under them; an order that was fixed replaces none.
+
+    The floor is what was spent when the last one was replaced. Where it is nothing, the events are not read.
+    """
+    if known.floor == NOTHING:
+        return []
+    details = [parse_object(row["detail"]) for row in writer.rows(_REPLACED, name=known.name)]
     replaced = [each["old"] | each for each in details if each["old"]["budget"] != each["new"]["budget"]]
     return [budget_of(each["old"]["budget"]) for each in replaced if each["spent"] != NOTHING.units()]
 
