@@ -29,13 +29,15 @@ from discreet.accounting.costs import EPSILON_UNITS, NOTHING, Cost
 from discreet.ledger import Ledger
 from discreet.ledger.integrity.recovery import evidence
 from discreet.ledger.integrity.replay import cost_in, replay_totals
-from discreet.ledger.integrity.verification import IntegrityFinding, verification
+from discreet.ledger.integrity.store_pages import StorePages
+from discreet.ledger.integrity.verification import IntegrityFinding, open_findings, verify_dataset
 from discreet.ledger.records.chain import Kind, State, link_of
 from discreet.ledger.stores import postgres, sqlite
 from discreet.ledger.transactions.statements import LedgerWriter
 from servers import DATABASE, OWNER, SERVICE, PostgresServer
 
 TENTH = EPSILON_UNITS // 10
+PAGE = 3  # events in a page, so that short chains have several
 TABLES = (
     *("ledger", "datasets", "versions", "aliases", "analysts", "events", "reservations", "answers", "halts", "keys"),
 )
@@ -91,7 +93,16 @@ class Hand:
 
     def findings(self, name: str | None = None) -> list[IntegrityFinding]:
         """What the rows as they are now show about one dataset or about all."""
-        return list(verification(list(evidence(LedgerWriter(self._work), name))).findings)
+        every = list(evidence(LedgerWriter(self._work), name))
+        found = [finding for held in every for finding in open_findings(held)]
+        assert found == [finding for held in every for finding in self._findings_in_pages(held.name)]
+        return found
+
+    def _findings_in_pages(self, name: str) -> tuple[IntegrityFinding, ...]:
+        """The same, read page by page as a verification does."""
+        writer = LedgerWriter(self._work)
+        pages = StorePages(lambda work: work(writer), name, most=PAGE)
+        return verify_dataset(name, pages, lambda question: writer.read(question)[0]).findings
 
     def columns(self, table: str) -> list[str]:
         """The columns of a table."""

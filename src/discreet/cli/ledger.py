@@ -110,6 +110,9 @@ def history(
 def verify(
     dataset: AnyName = None,
     receipts: Receipts = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Read everything again, also what an earlier run has verified.")
+    ] = False,
     as_json: AsJson = False,
     where: Where = None,
     key: KeyFile = None,
@@ -117,13 +120,14 @@ def verify(
 ) -> None:
     """Recompute every chain and compare; findings end with 1.
 
+    It goes on from the last event that was verified. Only --full finds changes of rows before that event.
     A dataset with a finding is not served any more, by anybody, until `recover`.
     """
     given = _read(receipts)
     if where is None:
         refuse_ledger_file(dataset, "verify")
     with open_ledger_at(where, key, anchors) as ledger, _waiting("verifying ..."):
-        found = ledger.verify(dataset, receipts=given)
+        found = ledger.verify(dataset, receipts=given, full=full)
         anchored = ledger.anchors()
     if not anchored:
         typer.echo("there were no anchors to compare with, so an older copy would look like this one", err=True)
@@ -390,7 +394,8 @@ def _waiting(what: str) -> Status:
 
 def _conclude(found: Verification, *, as_json: bool, has_anchors: bool) -> None:
     findings = [{"what": f.what, "dataset": f.dataset, "event": f.sequence} for f in found.findings]
-    counted = {"agrees": found.ok, "datasets": found.datasets, "events": found.events, "anchors": has_anchors}
+    counted: dict[str, Any] = {"agrees": found.ok, "datasets": found.datasets, "events": found.events}
+    counted |= {"since": dict(found.since), "anchors": has_anchors}
     print_result(counted | {"findings": findings}, str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(exit_codes.PROBLEM)

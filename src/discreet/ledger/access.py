@@ -3,16 +3,23 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from enum import Enum
+from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from discreet.errors import BudgetError, LedgerError, PendingError, public_class
-from discreet.ledger.integrity import recovery
 from discreet.ledger.integrity.anchor_places import closing_on_error, place_at
+from discreet.ledger.integrity.anchors import Anchor
+from discreet.ledger.integrity.checkpoints import CheckpointFile
+from discreet.ledger.integrity.findings import IntegrityFinding
+from discreet.ledger.integrity.receipt_checks import receipt_findings
 from discreet.ledger.integrity.rollback import RollbackDetector
 from discreet.ledger.integrity.shared_anchors import SharedAnchors
-from discreet.ledger.integrity.verification import IntegrityFinding, Verification, verification
+from discreet.ledger.integrity.store_pages import StorePages
+from discreet.ledger.integrity.verification import Verification, VerifiedDataset, resume, verify_dataset
 from discreet.ledger.records import faults
 from discreet.ledger.records.account import Account, account_of
 from discreet.ledger.records.key_acts import KeyAct
@@ -35,13 +42,28 @@ LEASE = 30.0
 PLACE = "DISCREET_ANCHORS"
 SHORTEST_NAP, LONGEST_NAP = 0.005, 0.5
 MOST_RETRIES = 5
+LOST_CHECKPOINT = (
+    "the chain was verified up to this event and does not hold it any more: an older copy or another history is there"
+)
+
+
+class Extent(Enum):
+    """How much a verification reads: what is new since the last one, or everything.
+
+    WITHOUT_CHECKPOINTS reads everything, and neither reads nor writes checkpoints.
+    """
+
+    NEW = "new"
+    FULL = "full"
+    WITHOUT_CHECKPOINTS = "without checkpoints"
 
 
 @public_class
 class LedgerAccess:
     """A store, with the key that signs receipts and the detector of rollbacks.
 
-    `lease` is how many seconds a process that went silent keeps its reservation; a living one renews it.
+    `lease` is how many seconds a process that went silent keeps its reservation; a living one renews it. `checkpoints`
+    is the directory of the checkpoints of verifications; without one every verification is full.
     """
 
     def __init__(
@@ -51,6 +73,7 @@ class LedgerAccess:
         signer: Signer | None,
         detector: RollbackDetector,
         lease: float = LEASE,
+        checkpoints: Path | None = None,
         shared_anchors: str | os.PathLike[str] | None = None,
         writes_keys: bool = True,
         charges: bool = True,
@@ -67,6 +90,7 @@ class LedgerAccess:
             self._term = term(lease)
             detector.open(self._look)
             self._id = self._look(statements.ledger_id)
+            self._checkpoints = CheckpointFile(checkpoints, signer, self._id)
             self._open_keys()
         except BaseException:
             detector.let_go()
@@ -291,23 +315,59 @@ class LedgerAccess:
             receipts = tuple(receipt.sign(signer, self._id, certificate) for receipt in receipts)
         return Reservation(receipts=receipts, attempt=reservation.attempt, payload=reservation.payload)
 
-    def _verify(self, name: str | None, receipts: tuple[Receipt, ...]) -> Verification:
+    def _verify(self, name: str | None, receipts: tuple[Receipt, ...], extent: Extent) -> Verification:
         anchors = self._detector.anchors()  # before the store is read: others go on charging and anchoring
         try:
             self._load_keys()
-            texts = [*self._store.findings(), *([] if self._key.damage is None else [self._key.damage])]
-            findings = tuple(map(IntegrityFinding, texts))
-            evidence = self._look(lambda writer: list(recovery.evidence(writer, name)))
+            texts = [*self._database_findings(full=extent is not Extent.NEW), *self._key.findings()]
+            findings = [IntegrityFinding(text) for text in texts]
+            verified = [self._verify_dataset(each, extent) for each in self._look(partial(_names, name=name))]
         except LedgerError as error:
             if str(error) != faults.DAMAGED:
                 raise
             return Verification(datasets=0, events=0, findings=(IntegrityFinding(str(error)),))
+        held = {each.name: each for each in verified}
         if name is not None:
-            names = {each.name for each in evidence}
-            anchors = {each: anchor for each, anchor in anchors.items() if each in names}
-            receipts = tuple(receipt for receipt in receipts if receipt.dataset in names)
-        anchored = self._detector.findings(evidence, anchors)
-        return verification(evidence, (*findings, *anchored), receipts, self._public_keys(receipts), self._id)
+            anchors = {each: anchor for each, anchor in anchors.items() if each in held}
+            receipts = tuple(receipt for receipt in receipts if receipt.dataset in held)
+        findings += self._detector.findings(verified, anchors)
+        findings += _lost_checkpoints(verified, {finding.dataset for finding in findings})
+        findings += [finding for each in verified for finding in each.findings]
+        findings += receipt_findings(held, receipts, self._public_keys(receipts), self._id)
+        if extent is not Extent.WITHOUT_CHECKPOINTS:
+            self._keep_checkpoints(verified, findings)
+        since = {each.name: each.check.start for each in verified if each.check.start is not None}
+        return Verification(len(verified), sum(each.check.events for each in verified), tuple(findings), since)
+
+    def _verify_dataset(self, name: str, extent: Extent) -> VerifiedDataset:
+        """Verify a dataset from its checkpoint on, or from its beginning where it has none."""
+        checkpoint = None if extent is Extent.WITHOUT_CHECKPOINTS else self._checkpoints.get(name)
+        known = None if checkpoint is None else checkpoint.check()
+        is_there = known is not None and resume(known, self._store.ask)
+        return verify_dataset(
+            name,
+            StorePages(self._look, name),
+            self._store.ask,
+            after=known if is_there and extent is Extent.NEW else None,
+            lost=None if is_there else known,
+        )
+
+    def _keep_checkpoints(self, verified: list[VerifiedDataset], findings: list[IntegrityFinding]) -> None:
+        """Write the checkpoints of datasets without a finding; one about the database is about all of them."""
+        found = {finding.dataset for finding in findings}
+        self._checkpoints.put(each.check for each in verified if not found & {None, each.name})
+
+    def _with_checkpoint(self, name: str, anchors: tuple[Anchor, ...]) -> tuple[Anchor, ...]:
+        """The anchors of a dataset, with its checkpoint where that is later than all of them."""
+        checkpoint = self._checkpoints.get(name)
+        verified = None if checkpoint is None else checkpoint.anchor()
+        if verified is None or any(anchor.sequence >= verified.sequence for anchor in anchors):
+            return anchors
+        return (*anchors, verified)
+
+    def _database_findings(self, *, full: bool) -> list[str]:  # noqa: ARG002 - for stores that read everything for it
+        """What is wrong with the database itself; its pages are read for a full verification alone."""
+        return self._store.findings()
 
     def _public_keys(self, receipts: Sequence[Receipt] = ()) -> dict[str, str] | None:
         """The keys that may have signed some receipts, by the certificates in them too; None for a ledger in memory."""
@@ -317,6 +377,17 @@ class LedgerAccess:
         for receipt in receipts:
             found |= self._key.publics(receipt.certificate)
         return found
+
+
+def _lost_checkpoints(verified: list[VerifiedDataset], reported: set[str | None]) -> Iterator[IntegrityFinding]:
+    """Events up to which datasets were verified and that their chains lost, where no anchor says so already."""
+    for each in verified:
+        if each.lost is not None and each.name not in reported and each.lost.head not in each.recovered_anchors():
+            yield IntegrityFinding(LOST_CHECKPOINT, each.name, each.lost.sequence)
+
+
+def _names(writer: LedgerWriter, name: str | None) -> list[str]:
+    return statements.names(writer) if name is None else [statements.name_of(writer, name)]
 
 
 def _pending() -> PendingError:

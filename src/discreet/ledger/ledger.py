@@ -17,6 +17,7 @@ from typing import Self
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.errors import NameNotFoundError, ParameterError, public_class
+from discreet.ledger.access import Extent
 from discreet.ledger.integrity import recovery
 from discreet.ledger.integrity.anchor_places import ADDRESS, place_at, without_password
 from discreet.ledger.integrity.shared_anchors import store_document
@@ -310,19 +311,23 @@ class Ledger(LedgerQueries):
         places = self._look(lambda writer: outcomes.expired_charges(writer, round(grace * 1000)))
         return sum(self._run(partial(outcomes.forfeit_expired_charge, place=place)) for place in places)
 
-    def verify(self, name: str | None = None, *, receipts: Iterable[Receipt] = ()) -> Verification:
+    def verify(self, name: str | None = None, *, receipts: Iterable[Receipt] = (), full: bool = False) -> Verification:
         """Recompute the hash chain of one dataset or of all, and compare it with everything else in the store.
 
-        A dataset with a finding is not charged any more until `recover`; stored answers are still given.
+        It goes on from the last event that was verified without a finding. Changes of rows before that event are found
+        by a full verification alone. A dataset with a finding is not charged any more until `recover`; stored answers
+        are still given.
 
         Args:
             name: Name of the dataset. Default: all.
             receipts: Receipts that must be in the chain and list the other releases before them. Default: none.
+            full: Whether to read everything, also what was verified before, and the pages of the database. Default
+                False.
 
         Returns:
             The findings; `ok` if there are none.
         """
-        found = self._verify(name, tuple(receipts))
+        found = self._verify(name, tuple(receipts), Extent.FULL if full else Extent.NEW)
         if not found.ok:
             recovery.try_to_halt(self._run, found)
         return found
@@ -330,8 +335,8 @@ class Ledger(LedgerQueries):
     def recover(self, *, reason: str, receipts: Iterable[Receipt] = ()) -> Verification:
         """Serve again after damage or an old copy: totals become the most that any evidence shows.
 
-        Evidence is the store, its chain, its anchors and signed receipts. Nothing is lowered. Charges in flight are
-        forfeited. A dataset whose declaration was changed stays halted.
+        Evidence is the store, its chain, its anchors, what was verified, and signed receipts. Nothing is lowered.
+        Charges in flight are forfeited. A dataset whose declaration was changed stays halted.
 
         Args:
             reason: Reason, which the ledger records.
@@ -347,19 +352,24 @@ class Ledger(LedgerQueries):
         given = tuple(receipts)
         self._recover_acts()
         self._refuse_unlisted_key()
-        found = self._verify(None, given)
+        found = self._verify(None, given, Extent.WITHOUT_CHECKPOINTS)
         publics = self._public_keys(given)
         vouched = tuple(receipt for receipt in given if receipt.is_of(self._id) and receipt.verify(publics))
         is_sound = not any(finding.dataset is None and finding.is_ours for finding in found.findings)
         anchors = self._detector.every_anchor()
         for name in [known.name for known in self._look(recovery.accounts)]:
             proof = recovery.Proof(
-                name=name, anchors=anchors.get(name, ()), receipts=vouched, reason=reason, is_sound=is_sound
+                name=name,
+                anchors=self._with_checkpoint(name, anchors.get(name, ())),
+                receipts=vouched,
+                reason=reason,
+                is_sound=is_sound,
             )
             _, writer = self._commit(partial(recovery.recover, proof=proof))
             self._detector.settle(writer.heads.values())
         self._detector.compare(self._look)
-        return self._verify(None, given)
+        self._checkpoints.forget()  # they may be of the history that is lost
+        return self._verify(None, given, Extent.FULL)
 
     def list_key(self, public: str, *, name: str, reason: str) -> ListedKey:
         """List a public key, so that processes with it may charge. An act of the owner, which the ledger keeps.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import ParameterError, public_class
 from discreet.home import home
 from discreet.ledger.access import LEASE
+from discreet.ledger.integrity.checkpoints import directory_beside
 from discreet.ledger.integrity.rollback import RollbackDetector
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records.canonical_text import label
@@ -44,13 +45,13 @@ class PostgresLedger(Ledger):
         as_owner: bool = False,
     ) -> None:
         signer = Signer.at(Path(key or home() / "signing.key"))
-        detector = RollbackDetector(Path(anchors or home() / "anchors"), signer, every=ANCHOR_EVERY)
-        store = PostgresStore(address, is_owner=as_owner)
+        directory = Path(anchors or home() / "anchors")
         super().__init__(
-            store,
+            PostgresStore(address, is_owner=as_owner),
             signer=signer,
-            detector=detector,
+            detector=RollbackDetector(directory, signer, every=ANCHOR_EVERY),
             lease=lease,
+            checkpoints=directory_beside(directory),
             shared_anchors=shared_anchors,
             writes_keys=as_owner,
             charges=not as_owner,

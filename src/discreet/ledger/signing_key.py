@@ -75,6 +75,10 @@ class SigningKey:
         if self.signer is not None and account.acts != len(self.register.acts):
             raise KeysChangedError(faults.BUSY)
 
+    def findings(self) -> list[str]:
+        """What is wrong with the acts on keys."""
+        return [] if self.damage is None else [self.damage]
+
     def publics(self, certificate: Sequence[str] = ()) -> dict[str, str]:
         """The public keys that may have signed for the ledger, with those that a certificate shows to be its own."""
         known = {} if self.signer is None else self.signer.known_keys()

@@ -6,6 +6,7 @@ from pathlib import Path
 from discreet.errors import public_class
 from discreet.home import home
 from discreet.ledger.access import LEASE
+from discreet.ledger.integrity.checkpoints import directory_beside
 from discreet.ledger.integrity.rollback import RollbackDetector
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records.signatures import Signer
@@ -49,7 +50,14 @@ class SQLiteLedger(Ledger):
         directory = Path(anchors or home() / "anchors") if is_kept or anchors else None
         self._file = SQLiteStore(path)
         detector = RollbackDetector(directory, signer, every=ANCHOR_EVERY)
-        super().__init__(self._file, signer=signer, detector=detector, lease=lease, shared_anchors=shared_anchors)
+        super().__init__(
+            self._file,
+            signer=signer,
+            detector=detector,
+            lease=lease,
+            checkpoints=directory_beside(directory),
+            shared_anchors=shared_anchors,
+        )
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the ledger to a new file while it is in use. A copy made otherwise may be inconsistent.
@@ -61,3 +69,7 @@ class SQLiteLedger(Ledger):
             LedgerError: If the file exists or cannot be written.
         """
         self._file.backup(path)
+
+    def _database_findings(self, *, full: bool) -> list[str]:
+        """What is wrong with the file itself; SQLite reads all of its pages only for a full verification."""
+        return self._file.findings(pages=full)

@@ -16,10 +16,10 @@ from discreet.accounting.costs import LARGEST_UNITS, NOTHING, Cost, FilterCaps
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError
 from discreet.ledger.integrity.anchors import Anchor, highest, reason_behind
+from discreet.ledger.integrity.evidence import LEAST, MOST, OUTCOMES, Evidence
 from discreet.ledger.integrity.replay import AnalystTotals, replay_totals, totals_in_row
+from discreet.ledger.integrity.store_pages import answer_digests, read_tables
 from discreet.ledger.integrity.verification import (
-    OUTCOMES,
-    Evidence,
     Verification,
     damage_in,
     open_findings,
@@ -27,7 +27,7 @@ from discreet.ledger.integrity.verification import (
     recorded_order,
 )
 from discreet.ledger.records.account import Account, account_of, order_text
-from discreet.ledger.records.canonical_text import canonical, digest, parse_object
+from discreet.ledger.records.canonical_text import canonical, parse_object
 from discreet.ledger.records.chain import ChainLink, Kind, State, columns_of, cost_in, now
 from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.records.registration import budget_columns, budget_of, is_same_promise
@@ -114,21 +114,15 @@ def accounts(writer: LedgerWriter) -> list[Account]:
 
 
 def evidence(writer: LedgerWriter, name: str | None) -> Iterator[Evidence]:
-    """Everything that the store holds about one dataset or about all, unread."""
-    (ledger,) = writer.rows("SELECT min(id) AS id FROM ledger")
+    """Everything that the store holds about one dataset or about all, unread; it stays in memory."""
     for each in statements.names(writer) if name is None else [statements.name_of(writer, name)]:
-        rows = writer.rows("SELECT * FROM datasets WHERE name = :name", name=each)
-        answers = writer.rows("SELECT reservation, payload FROM answers WHERE dataset = :name", name=each)
+        tables = read_tables(writer, each)
         yield Evidence(
             name=each,
-            dataset=rows[0] if rows else None,
-            versions=writer.rows(_OF.format("versions", "version"), name=each),
             events=writer.rows(_OF.format("events", "sequence"), name=each),
             reservations=writer.rows(_OF.format("reservations", "sequence"), name=each),
-            answers={row["reservation"]: digest(bytes(row["payload"])) for row in answers},
-            shares=writer.rows(_OF.format("analysts", "analyst"), name=each),
-            aliases=[row["alias"] for row in writer.rows(_OF.format("aliases", "alias"), name=each)],
-            ledger=ledger["id"],
+            answers=answer_digests(writer, each, LEAST, MOST),
+            **vars(tables),
         )
 
 

@@ -54,19 +54,35 @@ def replay_totals(events: Iterable[Row], intact: Collection[int]) -> dict[str, A
     """By analyst, what events tell, in their order; the words of an event that is not `intact` are not believed."""
     totals: dict[str, AnalystTotals] = {}
     for row in events:
-        kind, analyst = row["kind"], row["analyst"]
-        if kind == Kind.RESERVED:
-            own = totals.get(analyst) or AnalystTotals(limits=totals.get(EVERYONE, AnalystTotals()).limits)
-            totals[analyst] = replace(own, spent=own.spent + cost_in(row, "cost"))
-        elif kind in (Kind.FORFEITED, Kind.RESUMED) and analyst in totals:
-            totals[analyst] = replace(totals[analyst], failures=totals[analyst].failures + 1)
-        elif kind == Kind.LIMITED and row["sequence"] in intact:
-            totals |= _apply_quota(totals, json.loads(row["detail"]))
-        elif kind == Kind.CAPPED and row["sequence"] in intact:
-            totals |= _apply_new_order(totals, json.loads(row["detail"]).get("restated", {}))
-        elif kind == Kind.RECOVERED and row["sequence"] in intact:
-            totals |= _totals_from_recovery(json.loads(row["detail"])["shares"])
+        replay_event(totals, row, is_intact=row["sequence"] in intact)
     return totals
+
+
+def replay_event(totals: dict[str, AnalystTotals], row: Row, *, is_intact: bool) -> None:
+    """Change the totals of analysts by what the next event tells."""
+    kind, analyst = row["kind"], row["analyst"]
+    if kind == Kind.RESERVED:
+        own = totals.get(analyst) or AnalystTotals(limits=totals.get(EVERYONE, AnalystTotals()).limits)
+        totals[analyst] = replace(own, spent=own.spent + cost_in(row, "cost"))
+    elif kind in (Kind.FORFEITED, Kind.RESUMED) and analyst in totals:
+        totals[analyst] = replace(totals[analyst], failures=totals[analyst].failures + 1)
+    elif kind == Kind.LIMITED and is_intact:
+        totals.update(_apply_quota(totals, json.loads(row["detail"])))
+    elif kind == Kind.CAPPED and is_intact:
+        totals.update(_apply_new_order(totals, json.loads(row["detail"]).get("restated", {})))
+    elif kind == Kind.RECOVERED and is_intact:
+        totals.update(_totals_from_recovery(json.loads(row["detail"])["shares"]))
+
+
+def totals_to_data(totals: Mapping[str, AnalystTotals]) -> dict[str, Any]:
+    """The totals of analysts as plain data."""
+    return {who: own.recovery_detail() | {"floor": own.floor.units()} for who, own in totals.items()}
+
+
+def totals_from_data(data: Mapping[str, Any]) -> dict[str, AnalystTotals]:
+    """The totals that `totals_to_data` wrote."""
+    totals = _totals_from_recovery(data)
+    return {who: replace(own, floor=Cost.of_units(*data[who]["floor"])) for who, own in totals.items()}
 
 
 def _limits(detail: Mapping[str, Any]) -> dict[str, Any]:

@@ -90,6 +90,7 @@ class ChainLink:
         return f'{before},"previous":"', f'"{between},"sequence":', f",{after}"
 
 
+_PARTS = tuple(f.name for f in fields(Cost))
 _COLUMNS = tuple(f.name for f in fields(ChainLink) if f.name != "cost")
 
 
@@ -110,7 +111,7 @@ def cost_columns(prefix: str, cost: Cost) -> dict[str, object]:
 
 def cost_in(row: Mapping[str, Any], prefix: str) -> Cost:
     """The cost that `cost_columns` wrote."""
-    return Cost(**{each.name: row[f"{prefix}_{each.name}"] for each in fields(Cost)})
+    return Cost(*(row[f"{prefix}_{name}"] for name in _PARTS))
 
 
 def _columns(link: ChainLink) -> dict[str, Any]:

@@ -134,10 +134,10 @@ class SQLiteStore:
         """The rows of one query."""
         return self.look(lambda transaction: transaction.read(question)[0])
 
-    def findings(self) -> list[str]:
-        """What is wrong with the file itself: its pages, its constraints, its rules, its schema's version."""
+    def findings(self, *, pages: bool = True) -> list[str]:
+        """What is wrong with the file itself: its pages and constraints if wanted, its rules, its schema's version."""
         with self._begin("BEGIN DEFERRED") as connection:
-            return list(schema.findings(connection))
+            return list(schema.findings(connection, pages=pages))
 
     @contextlib.contextmanager
     def _begin(self, begin: str) -> Iterator[sqlite3.Connection]:

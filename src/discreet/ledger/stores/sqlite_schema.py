@@ -383,9 +383,12 @@ def is_ledger(connection: sqlite3.Connection) -> bool:
     return pragma(connection, "application_id") == APPLICATION
 
 
-def findings(connection: sqlite3.Connection) -> Iterator[str]:
-    """What is wrong with the file itself; rows that break a check or refer to nothing are found by what they say."""
-    for row in connection.execute("PRAGMA integrity_check"):
+def findings(connection: sqlite3.Connection, *, pages: bool = True) -> Iterator[str]:
+    """What is wrong with the file itself; rows that break a check or refer to nothing are found by what they say.
+
+    SQLite reads the whole file to check its `pages`.
+    """
+    for row in connection.execute("PRAGMA integrity_check") if pages else ():
         if row[0] != "ok" and not row[0].startswith("CHECK constraint failed"):
             yield "SQLite's integrity check failed"
     for rule in changed_rules(connection):

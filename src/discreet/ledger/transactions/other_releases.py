@@ -23,7 +23,7 @@ from discreet.ledger.transactions.store import Row, Statement
 
 # The kind is written out: only then do stores find these few among all events by their index.
 _PUBLISHED = "SELECT * FROM events WHERE dataset = :name AND kind = 'PUBLISHED'"
-_IN_ORDER = f"{_PUBLISHED} ORDER BY sequence"
+IN_ORDER = f"{_PUBLISHED} ORDER BY sequence"
 _BY_REQUEST = f"{_PUBLISHED} AND request = :request"
 _BEFORE = f"{_PUBLISHED} AND sequence < :sequence"
 _NEWEST_BEFORE = f"{_BEFORE} ORDER BY sequence DESC LIMIT {MOST_LISTED}"
@@ -54,7 +54,7 @@ def add(
 def find_all(writer: LedgerWriter, name: str) -> tuple[OtherRelease, ...]:
     """Every other release of a dataset that must exist, in the order of its chain."""
     known = statements.account(writer, name, lock=False)
-    return tuple(map(read_release, writer.rows(_IN_ORDER, name=known.name)))
+    return tuple(map(read_release, writer.rows(IN_ORDER, name=known.name)))
 
 
 def list_in_receipt(receipt: Receipt, ask: Callable[[Statement], list[Row]]) -> Receipt:

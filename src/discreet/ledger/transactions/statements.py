@@ -56,9 +56,16 @@ FROM events
 LEFT JOIN reservations ON reservations.dataset = events.dataset AND reservations.sequence = events.sequence
 WHERE events.dataset = :name AND kind NOT IN ('ANSWERED', 'FORFEITED', 'RESUMED') ORDER BY events.sequence"""
 _REPLACED = "SELECT detail FROM events WHERE dataset = :name AND kind IN ('CAPPED', 'RECOVERED') ORDER BY sequence"
-_NAMES = """SELECT name FROM datasets UNION SELECT dataset FROM versions UNION SELECT dataset FROM events
-UNION SELECT dataset FROM reservations UNION SELECT dataset FROM answers UNION SELECT dataset FROM analysts
-UNION SELECT dataset FROM aliases"""
+_LARGE = ("events", "reservations", "answers")
+# The names in a large table are found one after another in its index, as no store does for DISTINCT.
+_IN_LARGE = ", ".join(
+    f"""in_{table} AS (SELECT min(dataset) AS name FROM {table} UNION ALL
+SELECT (SELECT min(dataset) FROM {table} WHERE dataset > in_{table}.name) FROM in_{table} WHERE name IS NOT NULL)"""
+    for table in _LARGE
+)
+_NAMES = f"""WITH RECURSIVE {_IN_LARGE} SELECT name FROM datasets UNION SELECT dataset FROM versions
+UNION SELECT dataset FROM analysts UNION SELECT dataset FROM aliases
+{" ".join(f"UNION SELECT name FROM in_{table} WHERE name IS NOT NULL" for table in _LARGE)}"""
 
 _ADVANCE = "UPDATE datasets SET sequence = :sequence, head = :hash WHERE name = :dataset AND head = :previous"
 _CHARGE = """UPDATE datasets SET
