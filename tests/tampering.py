@@ -247,6 +247,6 @@ def anchor_file(ledger: Ledger) -> Path:
 
 def clean(ledger: Ledger, **options: object) -> bool:
     """Whether nothing is found, or else what."""
-    found = ledger.verify(**options)
+    found = ledger.verify(full=True, **options)
     assert found, str(found)
     return True

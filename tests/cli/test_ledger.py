@@ -220,6 +220,14 @@ def test_a_sound_ledger_verifies_and_ends_with_0(run, receipt):
     assert said(run("verify", "visits", "--receipt", str(receipt))).endswith("everything agrees")
 
 
+def test_a_second_verification_says_from_where_it_went_on_and_a_full_one_reads_everything(run):
+    assert json.loads(said(run("verify", "--json")))["since"] == {}
+    again = "1 dataset, 0 events verified since event 3 (--full verifies all): everything agrees"
+    assert said(run("verify")) == again
+    assert json.loads(said(run("verify", "--json")))["since"] == {"visits": 3}
+    assert said(run("verify", "--full")) == "1 dataset, 3 events: everything agrees"
+
+
 def test_findings_end_with_1_and_stop_service_until_the_ledger_is_recovered(run, path, receipt, tmp_path):
     older = tmp_path / "older.sqlite"
     assert said(run("backup", str(older))) == f"1 dataset copied to {str(older)!r}"

@@ -52,8 +52,10 @@ LATER = {
     "DELETE FROM answers WHERE reservation > 9": "its stored answer is not the one that was given",
     "UPDATE reservations SET state = 'RESERVED' WHERE question = 'bb'": "its state is not the one",
     "UPDATE reservations SET attempt = 7 WHERE question = 'bb'": "its attempts are not those",
+    "UPDATE reservations SET state = 'ANSWERED' WHERE question = 'ab'": "its state is not the one",
+    "DELETE FROM reservations WHERE question = 'ab'": "its reservation is not as it was charged",
 }
-"""Damage of rows that came after the checkpoint, or of a charge that was open there ('bb')."""
+"""Damage of rows that came after the checkpoint, or of charges that were open there ('ab', 'bb')."""
 
 BEFORE = {
     "UPDATE events SET time = 'x' WHERE sequence = 2": "it was changed after it was written",
@@ -70,11 +72,12 @@ BEFORE = {
 
 @pytest.fixture
 def verified(visits: Ledger, turn: Callable[..., Any]) -> Ledger:
-    """A ledger with a checkpoint: one charge before it is answered, one is open, and some charges came later."""
+    """A ledger with a checkpoint: one charge before it is answered, two are open, and some came later."""
     visits.rename("visits", "stays", reason="a test")
     visits.set_quota("visits", "bob", failures=7, reason="a test")
     visits.answer(turn(visits, question="aa", epsilon=0.01), b"12")
     held = turn(visits, question="bb", epsilon=0.01)
+    turn(visits, question="ab", epsilon=0.01)
     visits.forfeit(turn(visits, question="ee", epsilon=0.01, analyst="bob"), "timeout")
     assert visits.verify(full=True).since == {}
     visits.answer(held, b"1")
@@ -89,10 +92,10 @@ def checkpoint_file(ledger: Ledger) -> Path:
 
 def test_only_what_is_new_is_read(verified):
     found = verified.verify()
-    assert (found.ok, found.events, found.since) == (True, 4, {"visits": 8})
-    assert str(found) == "1 dataset, 4 events verified since event 8 (--full verifies all): everything agrees"
+    assert (found.ok, found.events, found.since) == (True, 4, {"visits": 9})
+    assert str(found) == "1 dataset, 4 events verified since event 9 (--full verifies all): everything agrees"
     assert verified.verify().events == 0
-    assert str(verified.verify(full=True)) == "1 dataset, 12 events: everything agrees"
+    assert str(verified.verify(full=True)) == "1 dataset, 13 events: everything agrees"
 
 
 @pytest.mark.guarantee("ledger")
@@ -103,7 +106,7 @@ def test_damage_after_the_checkpoint_and_of_what_stands_now_is_found_in_both_mod
     expected = (SMALL_TABLES | LATER)[change]
     found = verified.verify()
     if "UPDATE ledger" not in change:  # a checkpoint of another ledger counts as none
-        assert found.since == {"visits": 8}
+        assert found.since == {"visits": 9}
     assert expected in str(found)
     assert expected in str(verified.verify(full=True))
 
@@ -122,7 +125,7 @@ def test_damage_before_the_checkpoint_is_found_by_a_full_verification_alone(veri
 @pytest.mark.pitfall("D")
 @pytest.mark.parametrize("is_full", [False, True])
 @pytest.mark.parametrize(
-    "change", ["UPDATE events SET time = 'x' WHERE sequence = 8", "DELETE FROM events WHERE sequence = 8"]
+    "change", ["UPDATE events SET time = 'x' WHERE sequence = 9", "DELETE FROM events WHERE sequence = 9"]
 )
 def test_a_checkpoint_that_the_chain_does_not_hold_is_found_and_everything_is_read(
     verified, tamper, turn, change, is_full
@@ -166,16 +169,16 @@ def edited(file: Path, **changes: object) -> None:
 def test_a_checkpoint_that_was_edited_counts_as_none(verified, changes):
     edited(checkpoint_file(verified), **changes)
     found = verified.verify()
-    assert (found.ok, found.since, found.events) == (True, {}, 12)
-    assert verified.verify().since == {"visits": 12}
+    assert (found.ok, found.since, found.events) == (True, {}, 13)
+    assert verified.verify().since == {"visits": 13}
 
 
 @pytest.mark.parametrize("text", ["", "x\n", "{}\n", "[]\n", '{"dataset":"visits"}\n', "\xff\n"])
 def test_a_file_of_checkpoints_that_cannot_be_read_counts_as_none(verified, text):
     checkpoint_file(verified).write_text(text)
-    assert verified.verify().events == 12
+    assert verified.verify().events == 13
     checkpoint_file(verified).unlink()
-    assert verified.verify().events == 12
+    assert verified.verify().events == 13
 
 
 def test_a_checkpoint_that_another_key_signed_counts_as_none(verified, tmp_path):
@@ -191,7 +194,8 @@ def test_a_checkpoint_of_another_ledger_counts_as_none(verified, dataset, tmp_pa
         staging.register(dataset())
         assert staging.verify()
         checkpoint_file(verified).write_bytes(checkpoint_file(staging).read_bytes())
-    assert verified.verify().since == {}
+    assert (verified.verify().ok, checkpoint_file(verified).exists()) == (True, True)
+    assert verified.verify().since == {"visits": 13}
 
 
 def test_checkpoints_of_keys_that_were_rotated_count(path, dataset, charge, tmp_path):

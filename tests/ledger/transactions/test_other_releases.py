@@ -262,7 +262,7 @@ def test_a_commit_without_a_reply_is_looked_up_and_recorded_once(visits, monkeyp
 def test_the_few_are_found_by_an_index_and_not_by_reading_every_event(sqlite_ledger, dataset):
     sqlite_ledger.register(dataset())
     for statement in (
-        other_releases._IN_ORDER,
+        other_releases.IN_ORDER,
         other_releases._NEWEST_BEFORE,
         other_releases._NUMBER_BEFORE,
         other_releases._BY_REQUEST,
