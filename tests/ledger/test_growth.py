@@ -7,6 +7,7 @@ triggers and functions of the database do as well.
 import itertools
 import re
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,8 @@ import psycopg
 import pytest
 
 from discreet.ledger import Ledger, PostgresLedger, SQLiteLedger
+from discreet.ledger.integrity.store_pages import StorePages
+from discreet.ledger.integrity.verification import verify_dataset
 from discreet.ledger.transactions import outcome
 from long_ledgers import ANSWER, fill, question
 from servers import SERVICE
@@ -146,6 +149,23 @@ def test_a_charge_and_its_answer_read_a_few_rows_of_postgresql_and_scan_no_table
                 scans, rows = (now - then for now, then in zip(after[table], before[table], strict=True))
                 assert (scans, rows <= MOST_ROWS) == (0, True), (name, table, scans, rows)
             before = after
+
+
+def memory_of_verification(path: Path, home: dict[str, Path]) -> int:
+    """The most bytes that a full verification holds at once, in pages of 50 events."""
+    with SQLiteLedger(path, **home) as ledger:
+        tracemalloc.start()
+        try:
+            found = verify_dataset("visits", StorePages(ledger._look, "visits", most=50), ledger._store.ask)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+            assert found.findings == ()
+
+
+def test_a_full_verification_of_many_charges_takes_as_much_memory_as_one_of_a_few(file_with, home):
+    few, many = (memory_of_verification(file_with(charges), home) for charges in (FEW, MANY))
+    assert many < 1.5 * few
 
 
 def rows_read(database: Place, ledger: PostgresLedger) -> dict[str, tuple[int, int]]:

@@ -316,16 +316,19 @@ class LedgerAccess:
         return Reservation(receipts=receipts, attempt=reservation.attempt, payload=reservation.payload)
 
     def _verify(self, name: str | None, receipts: tuple[Receipt, ...], extent: Extent) -> Verification:
-        anchors = self._detector.anchors()  # before the store is read: others go on charging and anchoring
         try:
-            self._load_keys()
-            texts = [*self._database_findings(full=extent is not Extent.NEW), *self._key.findings()]
-            findings = [IntegrityFinding(text) for text in texts]
-            verified = [self._verify_dataset(each, extent) for each in self._look(partial(_names, name=name))]
+            return self._verify_rows(name, receipts, extent)
         except LedgerError as error:
             if str(error) != faults.DAMAGED:
                 raise
             return Verification(datasets=0, events=0, findings=(IntegrityFinding(str(error)),))
+
+    def _verify_rows(self, name: str | None, receipts: tuple[Receipt, ...], extent: Extent) -> Verification:
+        self._load_keys()
+        anchors = self._detector.anchors()  # before the store is read: others go on charging and anchoring
+        texts = [*self._database_findings(full=extent is not Extent.NEW), *self._key.findings()]
+        findings = [IntegrityFinding(text) for text in texts]
+        verified = [self._verify_dataset(each, extent) for each in self._look(partial(_names, name=name))]
         held = {each.name: each for each in verified}
         if name is not None:
             anchors = {each: anchor for each, anchor in anchors.items() if each in held}
