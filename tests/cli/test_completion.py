@@ -42,7 +42,7 @@ def complete(*words):
     [
         (("discreet", "led"), ["ledger"]),
         (("discreet", "pl"), ["plan"]),
-        (("discreet", "ledger", "sh"), ["show"]),
+        (("discreet", "ledger", "sho"), ["show"]),
         (("discreet", "run", "--ep"), ["--epsilon"]),
         (("discreet", "completion", "z"), ["zsh"]),
         (("discreet", "run", "q"), []),
@@ -64,7 +64,7 @@ def test_tab_in_a_real_bash(commands, tmp_path):
     child.expect("loaded\r\n.*ready> ")
     child.send("discreet led\t")
     child.expect("ledger ")
-    child.send("sh\t")
+    child.send("sho\t")
     child.expect("show ")
     child.close(force=True)
 

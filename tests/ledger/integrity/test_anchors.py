@@ -15,6 +15,7 @@ from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError
 from discreet.ledger.integrity import anchors
 from discreet.ledger.integrity.anchors import Anchor, AnchorFile, highest, reason_behind
+from discreet.ledger.records import append_log
 from discreet.ledger.records.registration import budget_columns
 from discreet.ledger.records.signatures import Signer
 
@@ -412,3 +413,91 @@ with file._process_lock():
     print(os.waitpid(child, 0)[1])
 """
     assert script(code, tmp_path / "anchors").stdout.strip() == "0"
+
+
+SHORTENER = """
+import sys, time
+from discreet.accounting.costs import Cost
+from discreet.ledger.integrity import anchors
+from discreet.ledger.integrity.anchors import Anchor, AnchorFile
+from discreet.ledger.records.signatures import Signer
+
+key, path, name = sys.argv[1:]
+signer = Signer.at(key)
+sys.stdin.read(1)
+for turn in range(1, 60):
+    file = AnchorFile(path, signer)
+    head = f"{name}-{turn}"
+    file.append([Anchor(ledger="", dataset=name, sequence=turn, head=head, spent=Cost(1, 1, 0, 1), budget={}, time="")])
+    print(turn, flush=True)
+    if turn % 3 == 0:
+        file.shorten("", lambda _: True)
+"""
+
+
+def test_a_shortened_file_keeps_the_highest_and_what_was_lost_and_what_is_not_ours(path, file):
+    file.append(anchor(number) for number in range(1, 6))
+    file.append([anchor(9, head="lost"), anchor(2, dataset="stays"), anchor(3, ledger="another")])
+    AnchorFile(path, STRANGER).append([anchor(50)])
+    with path.open("ab") as raw:
+        raw.write(b"nonsense \xff\n")
+    file.latest()
+    file.shorten("one", lambda each: each.head != "lost")
+    lines = path.read_bytes().splitlines()
+    assert len(lines) == 6
+    again = AnchorFile(path, SIGNER)
+    assert [(each.dataset, each.sequence) for each in again.every()] == [
+        ("visits", 9),
+        ("visits", 3),
+        ("visits", 5),
+        ("stays", 2),
+    ]
+    assert again.largest_totals("one")["visits"] == Cost(9, 9, 0, 9)
+    assert len(again.findings()) == len(file.findings()) == 2
+
+
+def test_a_file_is_long_only_where_shortening_it_would_help(path, file, monkeypatch):
+    monkeypatch.setattr(anchors, "MOST_LINES", 4)
+    file.append(anchor(number) for number in range(1, 7))
+    file.latest()
+    assert file.is_long
+    file.shorten("one", lambda _: False)
+    file.latest()
+    assert not file.is_long
+
+
+def test_a_file_that_was_taken_by_a_process_that_was_killed_is_read_and_merged(path, file):
+    file.append([anchor(7)])
+    append_log.take(path)
+    again = AnchorFile(path, SIGNER)
+    assert again.latest()["visits"].sequence == 7
+    again.append([anchor(8)])
+    again.shorten("one", lambda _: True)
+    assert append_log.taken_files(path) == []
+    assert [each.sequence for each in AnchorFile(path, SIGNER).every()] == [8, 7]
+
+
+@pytest.mark.pitfall("D")
+def test_processes_that_shorten_a_file_while_others_append_and_are_killed_lose_no_anchor(path, tmp_path):
+    key = tmp_path / "key"
+    Signer.at(key)
+    crowd = [
+        subprocess.Popen(
+            [sys.executable, "-c", SHORTENER, key, path, f"p{number}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(5)
+    ]
+    for process in crowd:
+        process.stdin.write("x")
+        process.stdin.flush()
+    told = [int(process.stdout.readline()) for process in crowd[:2]]
+    for process in crowd[:2]:
+        process.kill()
+    told = [max([told[number] if number < 2 else 0, *map(int, each.communicate(timeout=60)[0].split())])
+            for number, each in enumerate(crowd)]  # fmt: skip
+    held = AnchorFile(path, Signer.at(key)).latest()
+    assert all(held[f"p{number}"].sequence >= last for number, last in enumerate(told))
+    assert told[2:] == [59] * 3

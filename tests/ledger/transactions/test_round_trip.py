@@ -30,7 +30,7 @@ def reply(claim, sequence, head):
 
 
 def claims():
-    link, claim = round_trip.charge_claim(ASKING, 0, Fraction(9, 2))
+    link, claim = round_trip.charge_claim(ASKING, 0, Fraction(9, 2), acts=1)
     charged = round_trip.place_link(link, reply(claim, 7, "f" * 64))[0]
     turn = Reservation(receipts=(receipt_of(charged),), attempt=2)
     return {"charge": (link, claim), "answer": round_trip.answer_claim(turn, b"12", 7)}
@@ -51,14 +51,14 @@ class TestClaims:
 
     def test_every_parameter_of_the_function_is_told(self, act):
         _, claim = claims()[act]
-        beside = {"charge": {round_trip.FORMER}, "answer": set()}[act]
+        beside = {"charge": {round_trip.FORMER, round_trip.ACTS}, "answer": set()}[act]
         assert claim.keys() == {"charge": round_trip.CHARGE, "answer": round_trip.ANSWER}[act].keys() | beside
 
 
 def test_a_charge_names_the_earlier_fingerprints_of_its_question_unless_it_is_to_be_fresh():
     asked = replace(ASKING, former=("aa", "bb"))
-    assert round_trip.charge_claim(asked, 0, None)[1][round_trip.FORMER] == "aa,bb"
-    assert round_trip.charge_claim(replace(asked, fresh=True), 0, None)[1][round_trip.FORMER] == ""
+    assert round_trip.charge_claim(asked, 0, None, acts=1)[1][round_trip.FORMER] == "aa,bb"
+    assert round_trip.charge_claim(replace(asked, fresh=True), 0, None, acts=1)[1][round_trip.FORMER] == ""
 
 
 def test_an_answer_names_the_event_of_its_charge_column_by_column():

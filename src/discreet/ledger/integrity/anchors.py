@@ -32,6 +32,8 @@ UNREADABLE = "the anchors cannot be read; check their path and its rights"
 CHANGED = "the file of anchors was cut, replaced or deleted while in use"
 
 MOST_FINDINGS = 100
+MOST_LINES = 200
+"""A file with more lines is shortened."""
 
 _OPTIONAL = ("key", "signature")
 
@@ -129,6 +131,7 @@ class AnchorFile:
         self._read = _AnchorIndex()
         self._audit = _LineAudit()
         self._is_changed = False
+        self._kept = 0
         self._locks: dict[int, threading.Lock] = {}
 
     def append(self, anchors: Iterable[Anchor], *, sync: bool = False) -> None:
@@ -163,8 +166,28 @@ class AnchorFile:
             found += [anchor for anchor in read if not is_known(anchor) and self._is_ours(anchor)]
         return found
 
+    @property
+    def is_long(self) -> bool:
+        """Whether the file has many more lines than it needs."""
+        return self._read.place.number > max(MOST_LINES, 2 * self._kept)
+
+    def shorten(self, ledger: str, is_settled: Callable[[Anchor], bool]) -> None:
+        """Keep of the anchors of a ledger that are settled, which stand in its chains, the highest of each dataset.
+
+        All other lines stay: anchors of lost histories, and lines that no known key signed. The file is taken first,
+        and removed when what is kept of it is on the disk, so a process that is killed here loses nothing.
+        """
+        with self._process_lock(), _constant_error(UNWRITABLE):
+            append_log.take(self._path)
+            for taken in append_log.taken_files(self._path):
+                with contextlib.suppress(FileNotFoundError):  # another process was at it
+                    kept = self._kept_lines(taken, ledger, is_settled)
+                    append_log.append(self._path, kept, sync=True)
+                    taken.unlink()
+                    self._kept = len(kept)
+
     def findings(self) -> list[str]:
-        """What is wrong with the file: lines that no known key signed, and changes while this process used it."""
+        """What is wrong with the file: lines that no known key signed, and anchors that this process read in it."""
         with self._process_lock():
             self._read_new_lines()
             self._audit_new_lines()
@@ -178,10 +201,31 @@ class AnchorFile:
 
     def _batches(self, place: append_log.FilePosition) -> Iterator[append_log.LineBatch]:
         with _constant_error(UNREADABLE):
+            if place == append_log.BEGINNING:
+                for taken in append_log.taken_files(self._path):
+                    yield append_log.LineBatch(tuple(append_log.read_all(taken)), place)
             while (batch := append_log.read_after(self._path, place)).place != place:
-                self._is_changed = self._is_changed or batch.is_anew
+                self._is_changed = self._is_changed or (batch.is_anew and self._is_less())
                 place = batch.place
                 yield batch
+
+    def _is_less(self) -> bool:
+        """Whether the file says less than this process has read in it."""
+        now = AnchorFile(self._path, self._signer).latest()
+        known = _by_dataset(self._read.latest, None, _later)
+        return any(name not in now or now[name].sequence < anchor.sequence for name, anchor in known.items())
+
+    def _kept_lines(self, taken: Path, ledger: str, is_settled: Callable[[Anchor], bool]) -> list[str]:
+        highest_line: dict[str, tuple[int, str]] = {}
+        kept = []
+        for _, line in append_log.read_all(taken):
+            text = line.decode(errors="surrogateescape")
+            anchor = _parse_anchor(line)
+            if anchor is None or anchor.ledger != ledger or not self._is_ours(anchor) or not is_settled(anchor):
+                kept.append(text)
+            else:
+                highest_line[anchor.dataset] = max((anchor.sequence, text), highest_line.get(anchor.dataset, (0, "")))
+        return [*kept, *(text for _, text in highest_line.values())]
 
     def _is_ours(self, anchor: Anchor) -> bool:
         """Another process may have rotated the key: the list is read again where a line names a key that is new."""

@@ -100,6 +100,7 @@ class RollbackDetector:
     def compare(self, look: Look) -> None:
         """Compare the store with its anchors."""
         self._behind = _sequences(look(self._lost_anchors))
+        self._shorten()
 
     def share(self, shared: SharedAnchors) -> None:
         """Compare the store also with the anchors that machines share, and anchor every event there from now on."""
@@ -107,7 +108,7 @@ class RollbackDetector:
         self._witnesses.shared, self._every = shared, 1
         self._behind = _sequences(self._look(self._lost_anchors))
         if not self._behind:
-            shared.merge(lambda anchor: bool(self._look(partial(_is_in_the_chain, anchor=anchor))))
+            shared.merge(lambda anchor: bool(self._look(partial(_is_settled, anchor=anchor))))
 
     @property
     def is_shared(self) -> bool:
@@ -260,6 +261,12 @@ class RollbackDetector:
         with self._process_lock():
             for account in accounts:
                 self._anchored[account.name] = (account.sequence, time.monotonic())
+        self._shorten()
+
+    def _shorten(self) -> None:
+        """Drop anchors at home that say no more than later ones; what the store is behind of stays as it is."""
+        if not self._behind:
+            self._witnesses.shorten(lambda anchor: bool(self._look(partial(_is_settled, anchor=anchor))))
 
     def _refuse(self, lost: list[Anchor]) -> None:
         """Refuse what is behind, and write down what only this process knew of it."""
@@ -330,11 +337,14 @@ class RollbackDetector:
 
 def _is_in_the_chain(writer: LedgerWriter, anchor: Anchor) -> bool:
     """Whether the chain holds the anchored event or a recovery counted it; a chain too short is detected by its end."""
+    last = writer.row("SELECT sequence FROM datasets WHERE name = :name", name=anchor.dataset)
+    return last is None or last["sequence"] < anchor.sequence or _is_settled(writer, anchor)
+
+
+def _is_settled(writer: LedgerWriter, anchor: Anchor) -> bool:
+    """Whether the chain holds the anchored event, or a recovery counted it."""
     row = writer.row(_HEAD_AT, name=anchor.dataset, sequence=anchor.sequence)
     if row is not None and row["hash"] == anchor.head:
-        return True
-    last = writer.row("SELECT sequence FROM datasets WHERE name = :name", name=anchor.dataset)
-    if last is None or last["sequence"] < anchor.sequence:
         return True
     details = [parse_object(each["detail"]) for each in writer.rows(_RECOVERIES, name=anchor.dataset)]
     return any(anchor.head in each.get("anchors", ()) for each in details)

@@ -83,6 +83,11 @@ class Witnesses:
         found = [] if self._file is None else self._file.unknown_anchors(self._ledger, is_known)
         return found + ([] if self.shared is None else self.shared.unknown_anchors(is_known))
 
+    def shorten(self, is_settled: Callable[[Anchor], bool]) -> None:
+        """Drop lines at home that say no more than later ones, where there are many."""
+        if self._file is not None and self._file.is_long:
+            self._file.shorten(self._ledger, is_settled)
+
     def findings(self) -> list[str]:
         """What is wrong with the anchors themselves."""
         found = [] if self._file is None else self._file.findings()

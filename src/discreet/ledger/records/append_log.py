@@ -6,7 +6,9 @@ nothing that comes after it.
 """
 
 import errno
+import glob
 import os
+import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -20,6 +22,7 @@ MOST_LINES = 4_096
 
 _CUT = b" #cut off\n"
 _TAIL = 64
+_TAKEN = ".taken"
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,33 @@ class LineBatch:
 
 
 def append(path: Path, lines: Iterable[str], *, sync: bool = False) -> None:
-    """Append lines in one write; with `sync` they are on the disk when this returns."""
-    text = "".join(f"{line}\n" for line in lines).encode()
-    if not text:
-        return
+    """Append lines in one write; with `sync` they are on the disk when this returns.
+
+    Where the file was taken by `take` before the write, it is written again to the one in its place: a reader who has
+    taken a file sees all that was written to it.
+    """
+    text = "".join(f"{line}\n" for line in lines).encode(errors="surrogateescape")
+    while text and not _append_once(path, text, sync=sync):
+        pass
+
+
+def take(path: Path) -> Path | None:
+    """Give a file another name, so that lines are appended to a new one from now on; None where there is no file."""
+    taken = path.with_name(f"{path.name}.{secrets.token_hex(8)}{_TAKEN}")
+    try:
+        path.rename(taken)
+    except FileNotFoundError:
+        return None
+    return taken
+
+
+def taken_files(path: Path) -> list[Path]:
+    """The files that were taken and not removed, by a process that is at it or was killed."""
+    return sorted(path.parent.glob(f"{glob.escape(path.name)}.*{_TAKEN}"))
+
+
+def _append_once(path: Path, text: bytes, *, sync: bool) -> bool:
+    """Append, and say whether the file still has its name."""
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, MODE)
     try:
         size = os.fstat(descriptor).st_size
@@ -58,10 +84,20 @@ def append(path: Path, lines: Iterable[str], *, sync: bool = False) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if sync:
             os.fsync(descriptor)
+        written = os.fstat(descriptor)
     finally:
         os.close(descriptor)
     if sync or not size:
         sync_directory(path.parent)
+    return _has_name(path, written)
+
+
+def _has_name(path: Path, file: os.stat_result) -> bool:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return False
+    return (found.st_dev, found.st_ino) == (file.st_dev, file.st_ino)
 
 
 def read_after(path: Path, place: FilePosition = BEGINNING, *, most: int = MOST_LINES) -> LineBatch:
