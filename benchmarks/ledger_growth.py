@@ -160,8 +160,9 @@ def on_sqlite(directory: Path, size: Size) -> Callable[[], Ledger]:
 def on_postgres(server: PostgresServer, directory: Path, size: Size) -> Callable[[], Ledger]:
     """A filled ledger in a database of its own."""
     place = new_database(server, f"grown_{size.charges}")
-    PostgresLedger.create(place.owner, role=SERVICE)
-    opening = partial(PostgresLedger, place.service, key=directory / "key", anchors=directory / "anchors")
+    home = {"key": directory / "key", "anchors": directory / "anchors"}
+    PostgresLedger.create(place.owner, role=SERVICE, **home)
+    opening = partial(PostgresLedger, place.service, **home)
     grow(opening, place.tamperer, directory, size)
     return opening
 

@@ -84,7 +84,7 @@ def file_with(tmp_path: Path, home: dict[str, Path], dataset: Callable[..., Any]
 @pytest.fixture(scope="module")
 def database(ledger_server: Any, home: dict[str, Path], dataset: Callable[..., Any]) -> Place:
     place = new_database(ledger_server, "long")
-    PostgresLedger.create(place.owner, role=SERVICE)
+    PostgresLedger.create(place.owner, role=SERVICE, **home)
     filled(PostgresLedger(place.service, **home), place.tamperer, dataset, MANY)
     return place
 

@@ -161,7 +161,7 @@ def test_the_owners_key_is_rotated_and_what_runs_goes_on(path, dataset, charge, 
 def test_a_lost_owners_key_is_replaced_by_a_takeover_that_the_ledger_keeps(visits, owner, machine, address, charge):
     charge(visits)
     if address.startswith("postgresql:"):
-        refused(lambda: visits.take_over(**WHY), faults.UNWRITABLE)
+        refused(lambda: visits.take_over(**WHY), faults.NO_RIGHTS)
         owner.take_over(reason="the disk was lost")
     else:
         found = machine()

@@ -342,7 +342,10 @@ def share_anchors(
     key: KeyFile = None,
     anchors: Anchors = None,
 ) -> None:
-    """Name the store of anchors that all machines of a ledger share; run where the owner's key is."""
+    """Name the store of anchors that all machines share.
+
+    Run where the owner's key is.
+    """
     with open_ledger_at(where, key, anchors, as_owner=True) as ledger:
         ledger.share_anchors(place, reason=reason)
     text = "the machines of this ledger share their anchors there; each finds them by itself, or by DISCREET_ANCHORS"

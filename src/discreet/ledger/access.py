@@ -17,7 +17,7 @@ from discreet.ledger.integrity.checkpoints import CheckpointFile
 from discreet.ledger.integrity.findings import IntegrityFinding
 from discreet.ledger.integrity.receipt_checks import receipt_findings
 from discreet.ledger.integrity.rollback import RollbackDetector
-from discreet.ledger.integrity.shared_anchors import SharedAnchors
+from discreet.ledger.integrity.shared_anchors import SharedAnchors, store_in
 from discreet.ledger.integrity.store_pages import StorePages
 from discreet.ledger.integrity.verification import Verification, VerifiedDataset, resume, verify_dataset
 from discreet.ledger.records import faults
@@ -100,38 +100,61 @@ class LedgerAccess:
     def _open_keys(self) -> None:
         """Read who may charge, and become the owner of a ledger that is new or was migrated here."""
         self._load_keys()
-        if self._writes_keys and not self._detector.are_acts_behind:
+        is_current = not self._detector.are_acts_behind and self._key.anchors_fault is None
+        if self._writes_keys and is_current:
             is_new = not self._look(statements.names)
             act = self._key.first_act(is_new=is_new, anchored_by=self._detector.anchored_by())
             if act is not None:
                 self._append_act(act)
+        if self._key.may_charge:
+            self._detector.merge_shared_anchors()
 
     def _load_keys(self) -> None:
-        """Read the register of keys, and compare it with what stands outside the store."""
-        self._key.load(self._look, self._id)
-        if self._key.damage is None:
-            self._open_shared_anchors()
-            self._detector.compare_acts(self._key.register)
-
-    def _open_shared_anchors(self) -> None:
-        """Open the store of anchors that the owner named; where it cannot be opened, nothing is charged."""
-        register, signer = self._key.register, self._key.signer
-        if signer is None or register.store == self._store_of_anchors:
-            return
+        """Read the register of keys, and compare it with what stands outside the store, which is read first."""
         try:
-            place = place_at(self._place or os.environ.get(PLACE) or register.place, self._id)
-            with closing_on_error(place):
-                self._detector.share(
-                    SharedAnchors(
-                        place, ledger=self._id, store=register.store, signer=signer, publics=self._key.publics
-                    )
-                )
+            chains = self._detector.chains_of_acts()
+            self._key.load(self._look, self._id)
+            if self._key.damage is not None:
+                return
+            if self._open_shared_anchors():
+                chains = self._detector.chains_of_acts()
+                self._key.load(self._look, self._id)
+            self._detector.compare_acts(self._key.register, chains)
         except LedgerError as error:
             if str(error) not in (faults.NO_SHARED_ANCHORS, faults.OTHER_ANCHORS):
                 raise
+            self._key.load(self._look, self._id)
             self._key.anchors_fault = str(error)
-        else:
-            self._store_of_anchors, self._key.anchors_fault = register.store, None
+
+    def _open_shared_anchors(self) -> bool:
+        """Open the store of anchors that the owner named, and say whether it was opened now.
+
+        One that is configured here is opened too where the register names none: an older copy may have been put back.
+        """
+        register, signer = self._key.register, self._key.signer
+        configured = self._place or os.environ.get(PLACE)
+        if signer is None or not (register.store or configured):
+            return False
+        if register.store and register.store == self._store_of_anchors:
+            self._key.anchors_fault = None
+            return False
+        place = place_at(configured or register.place, self._id)
+        with closing_on_error(place):
+            store = register.store or store_in(place.store(), self._id)
+            if store is None or store == self._store_of_anchors:
+                place.close()
+                return False
+            shared = SharedAnchors(
+                place,
+                ledger=self._id,
+                store=store,
+                signer=signer,
+                publics=self._key.publics,
+                may_write=lambda: self._key.is_listed,
+            )
+            self._detector.share(shared)
+        self._store_of_anchors, self._key.anchors_fault = store, None
+        return True
 
     def _append_act(self, act: KeyAct) -> None:
         """Write an act on keys, unless another process was first with one; then read what stands now."""
@@ -143,17 +166,35 @@ class LedgerAccess:
         self._commit(lambda writer: key_register.append(writer, act))
         self._load_keys()
 
+    def _refuse_behind(self) -> None:
+        """Refuse an act of the owner while the store is behind what stands outside it: it would be a second history."""
+        self._load_keys()
+        if self._detector.are_acts_behind or self._detector.behind():
+            raise LedgerError(faults.BEHIND)
+
+    def _refuse_stranger(self) -> None:
+        if self._key.is_stranger:
+            self._key.refuse_unlisted_key()
+
     def _refuse_unlisted_key(self) -> None:
         self._load_keys()
         self._key.refuse_unlisted_key()
 
     def _recover_acts(self) -> None:
-        """Put acts on keys back that an older copy of the store lacks; those in the store stay as they are."""
+        """Put acts on keys back that an older copy of the store lacks, and give up chains that went another way.
+
+        What was revoked in such a chain is revoked again; what was listed there is not listed.
+        """
         self._load_keys()
+        if self._key.anchors_fault is not None:
+            raise LedgerError(self._key.anchors_fault)
         for text in self._detector.lost_acts(self._key.register):
             act = KeyAct.from_json(text)
             self._key.register.then(act)
             self._write_act(act)
+        for chain in self._detector.forked_acts(self._key.register):
+            for act in self._key.abandonment(chain):
+                self._write_act(self._key.owner_act(act.kind, act.value, name=act.name, reason=act.reason))
 
     def _run_with_listed_key(self, work: Callable[[LedgerWriter], T]) -> T:
         """Run work that changes something only where the key of this process is listed."""
@@ -303,7 +344,7 @@ class LedgerAccess:
         Returns:
             The id of the key and the signature, or None where this ledger signs nothing.
         """
-        signer = self._key.signer
+        signer = self._key.signer if self._key.is_listed else None
         return None if signer is None else {"key": signer.key, "signature": signer.sign(text)}
 
     def _complete(self, reservation: Reservation) -> Reservation:

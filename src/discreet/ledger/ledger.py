@@ -5,47 +5,42 @@ and the reservation. The data is read after it has committed. The answer transac
 there is one, under the fencing token of the attempt that holds the charge, and the reply is read from the store.
 """
 
-import os
 import secrets
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 from functools import partial
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from discreet import events
 from discreet.accounting.filters import Budget
-from discreet.errors import NameNotFoundError, ParameterError, public_class
+from discreet.errors import ParameterError, public_class
 from discreet.ledger.access import Extent
 from discreet.ledger.integrity import recovery
-from discreet.ledger.integrity.anchor_places import ADDRESS, place_at, without_password
-from discreet.ledger.integrity.shared_anchors import store_document
 from discreet.ledger.integrity.verification import Verification
-from discreet.ledger.queries import LedgerQueries
+from discreet.ledger.key_administration import LONGEST_REASON, KeyAdministration
 from discreet.ledger.records.canonical_text import label, short_code
 from discreet.ledger.records.chain import State
-from discreet.ledger.records.key_acts import ActKind, KeyAct, ListedKey
 from discreet.ledger.records.lease import Lease
 from discreet.ledger.records.other_release import OtherRelease, checked_request
 from discreet.ledger.records.quota import EVERYONE, NoChange, checked_failures
 from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.records.registration import Dataset, Registration
 from discreet.ledger.records.reservation import Reservation, reservation_of
-from discreet.ledger.records.signatures import key_id
 from discreet.ledger.transactions import limits, other_releases
 from discreet.ledger.transactions import outcome as outcomes
 from discreet.ledger.transactions import register as registers
 from discreet.ledger.transactions.charge import ChargeRequest, DatasetCharge
 from discreet.ledger.transactions.store import UnknownOutcomeError
 
-LONGEST_REASON = 2_000
 PATIENCE = 600.0
 OWNER = "owner"
+LOST_ANCHORS = (
+    "the shared anchors were lost, and another store was named: what was charged since the last backup may be missing"
+)
 
 
 @public_class
-class Ledger(LedgerQueries):
+class Ledger(KeyAdministration):
     """Privacy budgets of datasets, kept in a store: charges before data is read, and one stored answer for each.
 
     `lease` is how many seconds a process that went silent keeps its reservation; a living one renews it.
@@ -262,6 +257,8 @@ class Ledger(LedgerQueries):
         if not isinstance(payload, bytes):
             raise TypeError("an answer is bytes")
         ours = reservation_of(reservation)
+        if self._key.is_stranger and self.state(ours.receipt) is not State.ANSWERED:
+            self._key.refuse_unlisted_key()
         try:
             stored = self._answer_in_one_trip(ours, payload)
             if stored is None:
@@ -284,6 +281,7 @@ class Ledger(LedgerQueries):
             ParameterError: If the code is not a short code.
         """
         short_code(code, "code")
+        self._refuse_stranger()
         return self._run_idempotent(lambda writer: outcomes.forfeit(writer, reservation_of(reservation), code))
 
     def holding(self, reservation: Reservation) -> Lease:
@@ -308,6 +306,7 @@ class Ledger(LedgerQueries):
         Returns:
             Number of charges that were forfeited.
         """
+        self._refuse_stranger()
         places = self._look(lambda writer: outcomes.expired_charges(writer, round(grace * 1000)))
         return sum(self._run(partial(outcomes.forfeit_expired_charge, place=place)) for place in places)
 
@@ -370,107 +369,6 @@ class Ledger(LedgerQueries):
         self._detector.compare(self._look)
         self._checkpoints.forget()  # they may be of the history that is lost
         return self._verify(None, given, Extent.FULL)
-
-    def list_key(self, public: str, *, name: str, reason: str) -> ListedKey:
-        """List a public key, so that processes with it may charge. An act of the owner, which the ledger keeps.
-
-        Args:
-            public: The public key, as `discreet ledger key show` prints it.
-            name: Name of the key, such as that of its machine.
-            reason: Reason, which the ledger records.
-
-        Returns:
-            The key as it is listed.
-
-        Raises:
-            ParameterError: If it is not a public key.
-            LedgerError: If the key of this process is not the owner's.
-        """
-        key = key_id(public)
-        if key is None:
-            raise ParameterError(
-                "the public key to be listed",
-                because="it is not one: a public key begins with 'ed25519:' and stands for 32 bytes",
-                instead="the second column of discreet ledger key show, run where the key is",
-            )
-        self._act(ActKind.LISTED, public, name=label(name, "name"), reason=reason)
-        return self._key.register.keys[key]
-
-    def revoke_key(self, key: str, *, reason: str) -> ListedKey:
-        """Revoke a key: processes with it charge nothing any more. An act of the owner, which the ledger keeps.
-
-        Receipts that it signed stay good.
-
-        Args:
-            key: Id of the key, as `listed_keys` shows it.
-            reason: Reason, which the ledger records.
-
-        Returns:
-            The key as it is listed.
-
-        Raises:
-            NameNotFoundError: If it is not listed, or is the owner's.
-            LedgerError: If the key of this process is not the owner's.
-        """
-        self._load_keys()
-        listed = self._key.register.may_charge.get(key)
-        if listed is None or listed.is_owner:
-            raise NameNotFoundError(
-                f"a key {key!a} to be revoked",
-                because="the ledger does not list it" if listed is None else "it is the owner's own, which is rotated",
-                instead="discreet ledger key rotate" if listed else "an id that ledger.listed_keys() shows",
-            )
-        self._act(ActKind.REVOKED, key, name=listed.name, reason=reason)
-        return self._key.register.keys[key]
-
-    def share_anchors(self, place: str | os.PathLike[str], *, reason: str) -> None:
-        """Name the store of anchors that all machines of this ledger share. An act of the owner.
-
-        Args:
-            place: A directory that all of them mount, or the address of a PostgreSQL database that is not the
-                ledger's. An address is recorded without its password.
-            reason: Reason, which the ledger records.
-
-        Raises:
-            LedgerError: If it cannot be written, or the key of this process is not the owner's.
-        """
-        self._load_keys()
-        where = os.fspath(place) if ADDRESS.match(os.fspath(place)) else str(Path(place).absolute())
-        store = secrets.token_hex(16)
-        act = self._owner_act(ActKind.ANCHORED, store, name=without_password(where), reason=reason)
-        with closing(place_at(where, self._id)) as made:
-            made.make_store(store_document(self._id, store))
-        self._place = where
-        self._write_act(act)
-        self.anchor()
-
-    def take_over(self, *, reason: str) -> None:
-        """Make the key of this process the owner's, because the owner's key is lost. It cannot be undone.
-
-        Only the owner of the ledger's file or of its database can do this; the ledger keeps that the former
-        owner did not sign it. Receipts of keys that are listed after it need this copy of the ledger to be checked.
-
-        Args:
-            reason: Reason, which the ledger records.
-
-        Raises:
-            LedgerError: If this process may not write acts on keys.
-        """
-        label(reason, "reason", most=LONGEST_REASON)
-        self._load_keys()
-        self._write_act(self._key.takeover(reason))
-
-    def _act(self, kind: ActKind, value: str, *, name: str, reason: str) -> None:
-        self._load_keys()
-        self._write_act(self._owner_act(kind, value, name=name, reason=reason))
-
-    def _owner_act(self, kind: ActKind, value: str, *, name: str, reason: str) -> KeyAct:
-        label(reason, "reason", most=LONGEST_REASON)
-        return self._key.owner_act(kind, value, name=name, reason=reason)
-
-    def anchor(self) -> None:
-        """Write the present end of every chain to the anchors, outside the store."""
-        self._detector.write(self._look(recovery.accounts))
 
     def close(self) -> None:
         """Close the store."""

@@ -1,6 +1,7 @@
 """The signing key of this process, and what the ledger's register of keys says of it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ Look = Callable[[Callable[[LedgerWriter], Any]], Any]
 CREATED = "the ledger was created"
 MIGRATED = "the ledger was migrated, and this key had signed its anchors"
 ROTATED = "the owner's key was rotated"
+ABANDONED = "another chain of acts was given up by a recovery"
 
 
 class KeysChangedError(LedgerError):
@@ -54,6 +56,25 @@ class SigningKey:
         """Whether the register, as it was read last, lets this key charge."""
         return self._fault() is None
 
+    @property
+    def is_listed(self) -> bool:
+        """Whether the ledger lists this key; a ledger in memory lists none and needs none."""
+        return self.signer is None or self.signer.key in self.register.may_charge
+
+    @property
+    def is_stranger(self) -> bool:
+        """Whether the ledger never listed this key; one that was revoked may finish what it charged."""
+        return self.signer is not None and self.signer.key not in self.register.keys
+
+    def abandonment(self, chain: Sequence[str]) -> list[KeyAct]:
+        """The acts, to be signed, by which the owner gives up another chain of acts: its revocations, then its end."""
+        acts = [KeyAct.from_json(text) for text in chain]
+        own = {act.hash for act in self.register.acts}
+        revoked = [act for act in acts if act.hash not in own and act.kind is ActKind.REVOKED]
+        again = [act for act in revoked if act.value in self.register.may_charge and act.value != self.register.owner]
+        end = replace(acts[-1], kind=ActKind.ABANDONED, value=acts[-1].hash, name="acts", reason=ABANDONED)
+        return [*again, end]
+
     def _fault(self) -> str | None:
         if self.signer is None:
             return None
@@ -64,8 +85,10 @@ class SigningKey:
             return faults.UNLISTED_KEY if self.register.owner else faults.UNOWNED
         if listed.is_revoked:
             return faults.REVOKED_KEY
-        if self.register.store:
+        if self.anchors_fault is not None:
             return self.anchors_fault
+        if self.register.store:
+            return None
         return faults.UNSHARED_ANCHORS if len(self.register.may_charge) > 1 else None
 
     def check(self, account: Account) -> None:

@@ -6,9 +6,10 @@ from discreet.accounting.costs import Cost
 from discreet.errors import LedgerError
 from discreet.ledger.integrity.anchors import UNWRITABLE, Anchor
 from discreet.ledger.integrity.witnesses import Witnesses
+from discreet.ledger.records.key_acts import ActKind, KeyRegister
 from discreet.ledger.records.signatures import Signer
 
-SIGNER = Signer.in_memory()
+SIGNER, OTHER = Signer.in_memory(), Signer.in_memory()
 
 
 def anchor(sequence):
@@ -21,17 +22,26 @@ def opened(tmp_path):
     return lambda ledger="one": Witnesses.at(tmp_path / "anchors", SIGNER, ledger=ledger, name=ledger)
 
 
-def test_a_ledger_in_memory_has_none():
+@pytest.fixture
+def acts():
+    register = KeyRegister("one")
+    for kind, value in ((ActKind.OWNED, SIGNER.public), (ActKind.LISTED, OTHER.public), (ActKind.REVOKED, OTHER.key)):
+        register = register.then(register.next_act(SIGNER, kind, value, name="a key", reason="a test"))
+    return tuple(act.to_json() for act in register.acts)
+
+
+def test_a_ledger_in_memory_has_none(acts):
     nobody = Witnesses.at(None, None, ledger="one", name="one")
     assert not nobody
-    nobody.record([anchor(1)])
-    nobody.record_acts((), ("first", "second"))
+    nobody.record([anchor(1)], at_home={"visits"})
+    nobody.record_acts((), acts)
     assert nobody.latest() == {}
-    assert nobody.longest_acts() == ()
+    assert nobody.chains_of_acts() == [()]
 
 
-def test_anchors_at_home_are_those_of_one_ledger(opened):
-    opened().record([anchor(1), anchor(3)])
+def test_anchors_at_home_are_those_of_one_ledger_and_of_the_datasets_that_are_due(opened):
+    opened().record([anchor(1), anchor(3)], at_home={"visits"})
+    opened().record([anchor(4)], at_home=set())
     assert opened().latest()["visits"].sequence == 3
     assert opened().largest_totals()["visits"].epsilon == 3
     assert [each.sequence for each in opened().every()] == [1, 3]
@@ -39,18 +49,21 @@ def test_anchors_at_home_are_those_of_one_ledger(opened):
     assert opened("two").latest() == {}
 
 
-def test_acts_are_kept_at_home_where_there_are_more_than_the_creation(opened):
-    opened().record_acts((), ("first",))
-    assert opened().longest_acts() == ()
-    opened().record_acts((), ("first", "second"))
-    opened().record_acts((), ("first", "second", "third"))
-    assert opened().longest_acts() == ("first", "second", "third")
+def test_acts_are_kept_at_home_where_there_are_more_than_the_creation(opened, acts):
+    opened().record_acts((), acts[:1])
+    assert opened().chains_of_acts() == [()]
+    opened().record_acts((), acts[:2])
+    opened().record_acts((), acts)
+    assert opened().chains_of_acts() == [acts]
 
 
-def test_acts_that_do_not_go_on_from_those_at_home_are_not_kept(opened):
-    opened().record_acts((), ("first", "second"))
-    opened().record_acts((), ("first", "other", "third"))
-    assert opened().longest_acts() == ("first", "second")
+def test_acts_at_home_count_as_far_as_they_follow_from_each_other(opened, acts, tmp_path):
+    opened().record_acts((), acts[:2])
+    file = tmp_path / "anchors" / "one.acts"
+    file.write_text(f"{acts[0]}\n{acts[1]}\n{acts[1]}\n")
+    assert opened().chains_of_acts() == [acts[:2]]
+    file.write_bytes(b"\xff\n")
+    assert opened().chains_of_acts() == [()]
 
 
 def test_a_directory_that_cannot_be_made_is_told_in_one_sentence(tmp_path):

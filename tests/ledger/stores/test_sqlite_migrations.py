@@ -143,6 +143,7 @@ def test_a_charge_that_was_open_before_a_migration_is_taken_over(old, turn):
     with SQLiteLedger(old) as ledger:
         (open_charge,) = [e for e in ledger.history("visits") if e.state is State.RESERVED]
         place = ("visits", open_charge.sequence)
+        ledger.take_over(reason="of the first version")
         assert ledger.forfeit_expired() == 2
         assert ledger.state(place) is State.FORFEITED
         assert ledger.verify()
@@ -151,7 +152,7 @@ def test_a_charge_that_was_open_before_a_migration_is_taken_over(old, turn):
 def test_a_migrated_ledger_goes_on_once_somebody_owns_it(old, charge, dataset):
     """Its first version signed nothing, so no key can show that it served this ledger."""
     with SQLiteLedger(old) as ledger:
-        with pytest.raises(LedgerError, match="does not list the signing key"):
+        with pytest.raises(LedgerError, match="listed no keys"):
             charge(ledger)
         ledger.take_over(reason="of the first version")
         ledger.register(dataset(name="stays"))

@@ -208,7 +208,8 @@ class PostgresPlace:
         if time.monotonic() - moment < SECONDS:
             return found
         (found,) = self._rows(
-            "SELECT max(revision), count(*) FROM discreet_anchors.documents WHERE ledger = %s", self._ledger
+            "SELECT max(revision), sum(revision), count(*) FROM discreet_anchors.documents WHERE ledger = %s",
+            self._ledger,
         )
         self._marked = (time.monotonic(), found)
         return found
@@ -273,8 +274,10 @@ def _other_name(name: str) -> str:
 
 
 def _content(path: Path) -> str | None:
-    """What a file holds; None where it was taken or replaced meanwhile."""
+    """What a file holds; None where it was taken or replaced meanwhile, nothing for a directory of such a name."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return None
+    except IsADirectoryError:
+        return ""

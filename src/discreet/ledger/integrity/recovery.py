@@ -99,6 +99,12 @@ def try_to_halt(run: Callable[[Callable[[LedgerWriter], None]], None], found: Ve
         run(halt)
 
 
+def halt(commit: Callable[[Callable[[LedgerWriter], None]], object], finding: str) -> None:
+    """Stop serving every dataset until a recovery."""
+    row = {"id": secrets.token_hex(16), "dataset": "", "time": now(), "finding": finding, "cleared": None}
+    commit(lambda writer: writer.insert("halts", row))
+
+
 def open_halts(writer: LedgerWriter) -> dict[str, str]:
     """What was found of the datasets that do not serve; '' stands for all of them."""
     return {row["dataset"]: row["finding"] for row in writer.rows(_HALTED)}

@@ -9,7 +9,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -87,7 +87,8 @@ class RollbackDetector:
         self._seen: dict[str, ChainPosition] = {}
         self._anchored: dict[str, tuple[int, float]] = {}
         self._behind: dict[str, int] = {}
-        self._are_acts_behind = False
+        self._lost_chains: list[tuple[str, ...]] = []
+        self._at_home: dict[str, tuple[int, float]] = {}
 
     def open(self, look: Look) -> None:
         """Compare the store with its anchors."""
@@ -104,11 +105,17 @@ class RollbackDetector:
 
     def share(self, shared: SharedAnchors) -> None:
         """Compare the store also with the anchors that machines share, and anchor every event there from now on."""
-        self._witnesses.close()
-        self._witnesses.shared, self._every = shared, 1
+        before = self._witnesses.shared
+        self._witnesses.shared = shared
+        if before is not None:
+            shared.adopt(before, lambda anchors: self._look(partial(_settled_heads, anchors=anchors)))
+            before.close()
         self._behind = _sequences(self._look(self._lost_anchors))
-        if not self._behind:
-            shared.merge(lambda anchor: bool(self._look(partial(_is_settled, anchor=anchor))))
+
+    def merge_shared_anchors(self) -> None:
+        """Merge the documents of machines, where there are many and the store is behind none."""
+        if self._witnesses.shared is not None and not self._behind and not self.are_acts_behind:
+            self._witnesses.shared.merge(lambda anchors: self._look(partial(_settled_heads, anchors=anchors)))
 
     @property
     def is_shared(self) -> bool:
@@ -118,27 +125,50 @@ class RollbackDetector:
     @property
     def are_acts_behind(self) -> bool:
         """Whether the store holds fewer acts on keys than stand outside, or others."""
-        return self._are_acts_behind
+        return bool(self._lost_chains)
 
     def anchored_by(self) -> dict[str, str]:
         """The keys of the latest anchors that stand in the chains, with the datasets that they anchored."""
         latest = self._witnesses.latest().values()
         return {str(each.key): each.dataset for each in latest if each.dataset not in self._behind}
 
-    def compare_acts(self, register: KeyRegister) -> None:
-        """Compare the acts on keys with those that stand outside the store, and copy them there."""
-        acts = [act.to_json() for act in register.acts]
-        outside = self._witnesses.longest_acts()
-        self._are_acts_behind = list(outside[: len(acts)]) != acts[: len(outside)] or len(outside) > len(acts)
-        if not self._are_acts_behind:
+    def chains_of_acts(self) -> list[tuple[str, ...]]:
+        """The chains of acts on keys that stand outside the store, to be read before the store is."""
+        return self._witnesses.chains_of_acts()
+
+    def compare_acts(self, register: KeyRegister, chains: list[tuple[str, ...]]) -> None:
+        """Compare the acts on keys with each chain outside the store, and copy them there.
+
+        A chain of another beginning is none of this ledger's. One at home that went another way than the shared ones
+        gives way to them.
+        """
+        acts = tuple(act.to_json() for act in register.acts)
+        home, *shared = chains
+        lost = [chain for chain in shared if _is_lost(chain, acts, register)]
+        is_home_lost = _is_lost(home, acts, register)
+        if is_home_lost and (not shared or home[: len(acts)] == acts):
+            lost.append(home)
+        self._lost_chains = lost
+        if not lost and acts:
             own = "" if self._signer is None else self._signer.key
             self._witnesses.record_acts(register.certificate(own), acts)
 
     def lost_acts(self, register: KeyRegister) -> tuple[str, ...]:
         """The acts on keys that stand outside the store and follow those in it."""
         acts = tuple(act.to_json() for act in register.acts)
-        outside = self._witnesses.longest_acts()
-        return outside[len(acts) :] if outside[: len(acts)] == acts else ()
+        longest = max((chain for chain in self._lost_chains if chain[: len(acts)] == acts), key=len, default=())
+        return longest[len(acts) :]
+
+    def forked_acts(self, register: KeyRegister) -> list[tuple[str, ...]]:
+        """Chains of acts outside the store that went another way."""
+        acts = tuple(act.to_json() for act in register.acts)
+        return [chain for chain in self._lost_chains if chain[: len(acts)] != acts and acts[: len(chain)] != chain]
+
+    def certify_act(self, register: KeyRegister) -> None:
+        """Write an act that is about to be made into the shared store that it replaces, if there is one."""
+        if self._witnesses.shared is not None:
+            own = "" if self._signer is None else self._signer.key
+            self._witnesses.shared.certify(register.certificate(own), [act.to_json() for act in register.acts])
 
     def anchors(self) -> dict[str, Anchor]:
         """The highest anchor of every dataset, with the most that any of its anchors says was spent."""
@@ -154,7 +184,7 @@ class RollbackDetector:
 
     def check(self, account: Account) -> None:
         """Refuse an account, read under its lock, that stands behind what was seen or anchored."""
-        is_known_behind = self._are_acts_behind or account.name in self._behind
+        is_known_behind = self.are_acts_behind or account.name in self._behind
         if is_known_behind or account.sequence < self.least(account.name) or self._is_less(account):
             raise LedgerError(faults.BEHIND)
 
@@ -162,7 +192,7 @@ class RollbackDetector:
         """Whether a dataset stands behind its anchors; looked at again when somebody has anchored it since."""
         if name in self._behind and self._anchored_at(name) > self._behind[name]:
             self._behind = _sequences(self._look(self._lost_anchors))
-        return self._are_acts_behind or name in self._behind
+        return self.are_acts_behind or name in self._behind
 
     def behind(self) -> list[str]:
         """The datasets that stand behind their anchors."""
@@ -188,23 +218,32 @@ class RollbackDetector:
             seen = {account.name: self._seen[account.name] for account in positions if account.name in self._seen}
             self._remember(positions)
             due = [account for account in positions if self._is_due(account)]
-        self.write(due, seen)
+            at_home = {account.name for account in due if self._is_due_at_home(account)}
+        self.write(due, seen, at_home)
 
-    def write(self, accounts: Iterable[ChainPosition], seen: Mapping[str, ChainPosition] | None = None) -> None:
-        """Anchor where these chains stand; where an anchor or what was `seen` is not in the chain, only the latter."""
+    def write(
+        self,
+        accounts: Iterable[ChainPosition],
+        seen: Mapping[str, ChainPosition] | None = None,
+        at_home: Collection[str] | None = None,
+    ) -> None:
+        """Anchor where these chains stand; where an anchor or what was `seen` is not in the chain, only the latter.
+
+        At home, all of them are anchored, or those of some datasets.
+        """
         given = list(accounts)
         if not self._witnesses or not given:
             return
         observed = {account.name: (seen or {}).get(account.name) for account in given}
         self._refuse(self._look(lambda writer: self._lost_anchors(writer, observed)))
-        self._append(given)
+        self._append(given, {account.name for account in given} if at_home is None else at_home)
 
     def settle(self, accounts: Iterable[ChainPosition]) -> None:
         """Anchor the heads of recovered chains, in place of earlier anchors."""
         given = list(accounts)
         with self._process_lock():
             self._remember(given)
-        self._append(given)
+        self._append(given, {account.name for account in given})
 
     def findings(self, evidence: Iterable[Evidence], anchors: Mapping[str, Anchor]) -> list[IntegrityFinding]:
         """What the anchors and the store do not agree on; the anchors are older than the evidence.
@@ -213,7 +252,7 @@ class RollbackDetector:
         """
         held = {each.name: each for each in evidence}
         found = [IntegrityFinding(text, is_ours=False) for text in self._witnesses.findings()]
-        found += [IntegrityFinding(_ACTS_BEHIND)] if self._are_acts_behind else []
+        found += [IntegrityFinding(_ACTS_BEHIND)] if self.are_acts_behind else []
         for name, anchor in anchors.items():
             each = held.get(name)
             why = _UNKNOWN if each is None or each.dataset is None else _reason_in_evidence(anchor, each, each.dataset)
@@ -253,14 +292,16 @@ class RollbackDetector:
             if known is None or account.sequence > known.sequence:
                 self._seen[account.name] = account
 
-    def _append(self, accounts: list[ChainPosition]) -> None:
+    def _append(self, accounts: list[ChainPosition], at_home: Collection[str]) -> None:
         if not self._witnesses or self._signer is None:
             return
         signer = self._signer
-        self._witnesses.record(self._anchor(account).sign(signer) for account in accounts)
+        self._witnesses.record((self._anchor(account).sign(signer) for account in accounts), at_home=at_home)
         with self._process_lock():
             for account in accounts:
                 self._anchored[account.name] = (account.sequence, time.monotonic())
+                if account.name in at_home:
+                    self._at_home[account.name] = self._anchored[account.name]
         self._shorten()
 
     def _shorten(self) -> None:
@@ -320,7 +361,12 @@ class RollbackDetector:
         return self._locks.setdefault(os.getpid(), threading.Lock())
 
     def _is_due(self, account: ChainPosition) -> bool:
-        sequence, moment = self._anchored.get(account.name, (0, 0.0))
+        if self._witnesses.shared is not None:
+            return account.sequence > self._anchored.get(account.name, (0, 0.0))[0]
+        return self._is_due_at_home(account)
+
+    def _is_due_at_home(self, account: ChainPosition) -> bool:
+        sequence, moment = self._at_home.get(account.name, (0, 0.0))
         return account.sequence - sequence >= self._every or time.monotonic() - moment >= self._seconds
 
     def _anchor(self, account: ChainPosition) -> Anchor:
@@ -348,6 +394,17 @@ def _is_settled(writer: LedgerWriter, anchor: Anchor) -> bool:
         return True
     details = [parse_object(each["detail"]) for each in writer.rows(_RECOVERIES, name=anchor.dataset)]
     return any(anchor.head in each.get("anchors", ()) for each in details)
+
+
+def _settled_heads(writer: LedgerWriter, anchors: list[Anchor]) -> set[str]:
+    return {anchor.head for anchor in anchors if _is_settled(writer, anchor)}
+
+
+def _is_lost(chain: tuple[str, ...], acts: tuple[str, ...], register: KeyRegister) -> bool:
+    """Whether a chain of acts has what the store has not, and the owner did not give it up."""
+    if acts[: len(chain)] == chain or (acts and chain[:1] != acts[:1]):
+        return False
+    return digest(chain[-1]) not in register.abandoned
 
 
 def _sequences(anchors: Iterable[Anchor]) -> dict[str, int]:

@@ -6,11 +6,12 @@ documents of others into its own when there are many, so what is read stays smal
 """
 
 import json
+import os
 import secrets
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.accounting.costs import Cost
 from discreet.errors import LedgerError
@@ -18,7 +19,7 @@ from discreet.ledger.integrity.anchor_places import AnchorPlace
 from discreet.ledger.integrity.anchors import Anchor, highest
 from discreet.ledger.records import faults
 from discreet.ledger.records.canonical_text import canonical
-from discreet.ledger.records.key_acts import KeyAct
+from discreet.ledger.records.key_acts import KeyAct, verified_chain
 from discreet.ledger.records.signatures import Signer
 
 FORMAT = "discreet.shared-anchors/1"
@@ -35,17 +36,35 @@ def store_document(ledger: str, store: str) -> str:
     return canonical({"format": STORE_FORMAT, "ledger": ledger, "store": store})
 
 
+def store_in(content: str | None, ledger: str) -> str | None:
+    """The id of the store that a document names for a ledger."""
+    try:
+        data = json.loads(content or "")
+        store = data["store"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return str(store) if content == store_document(ledger, str(store)) else None
+
+
 class SharedAnchors:
     """The anchors at a place; the highest of each dataset that was ever read stays known to this process."""
 
-    def __init__(self, place: AnchorPlace, *, ledger: str, store: str, signer: Signer, publics: Publics) -> None:
+    def __init__(
+        self,
+        place: AnchorPlace,
+        *,
+        ledger: str,
+        store: str,
+        signer: Signer,
+        publics: Publics,
+        may_write: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._place = place
-        self._ledger, self._signer, self._publics = ledger, signer, publics
-        self._writer = f"{signer.key}-{secrets.token_hex(8)}"
-        self._lock = threading.RLock()
+        self._ledger, self._signer, self._publics, self._may_write = ledger, signer, publics, may_write
+        self._processes: dict[int, _ProcessWriter] = {}
         self._mark: object = None
         self._documents: dict[str, _Document] = {}
-        self._own = _Document(name=self._writer)
+        self._own = _Document()
         self._latest: dict[str, Anchor] = {}
         self._totals: dict[str, Cost] = {}
         if place.store() != store_document(ledger, store):
@@ -53,28 +72,28 @@ class SharedAnchors:
 
     def record(self, anchors: Iterable[Anchor]) -> None:
         """Anchor where chains stand now, in the place of what this process anchored of them before."""
-        with self._lock:
+        with self._process().lock:
             self._own = self._own.with_anchors(map(self._with_signature, anchors))
             self._write()
 
     def keep(self, anchors: Iterable[Anchor]) -> None:
         """Anchor histories that were lost, beside all others."""
-        with self._lock:
+        with self._process().lock:
             self._own = self._own.with_lost(map(self._with_signature, anchors))
             self._write()
 
     def certify(self, certificate: Sequence[str], acts: Sequence[str]) -> None:
         """The certificate of the signing key and the acts on keys, which go into what is written from now on."""
-        with self._lock:
+        with self._process().lock:
             if self._own.acts != tuple(acts):
                 held = {*self._own.certificate, *certificate}
                 self._own = replace(self._own, certificate=tuple(sorted(held, key=_place_of)), acts=tuple(acts))
                 self._documents, self._mark = {}, None  # another key may have been listed, whose anchors count now
-                self._write()
+                self._write_acts()
 
     def every(self) -> Iterator[Anchor]:
         """All signed anchors of the ledger, in the order of their sequence numbers."""
-        with self._lock:
+        with self._process().lock:
             self._refresh()
             documents = [*self._documents.values(), self._own]
             held = {each.head: each for document in documents for each in document.anchors}
@@ -83,13 +102,13 @@ class SharedAnchors:
 
     def latest(self) -> dict[str, Anchor]:
         """By dataset, the anchor with the highest sequence."""
-        with self._lock:
+        with self._process().lock:
             self._refresh()
             return dict(self._latest)
 
     def largest_totals(self) -> dict[str, Cost]:
         """By dataset, the most that anchors say was spent, in each component."""
-        with self._lock:
+        with self._process().lock:
             self._refresh()
             return dict(self._totals)
 
@@ -98,34 +117,46 @@ class SharedAnchors:
         return [each for each in self.every() if not is_known(each)]
 
     def chains_of_acts(self) -> list[tuple[str, ...]]:
-        """The chains of acts on keys that the documents hold."""
-        with self._lock:
+        """The chains of acts on keys that the documents hold, each as far as it verifies."""
+        with self._process().lock:
             self._refresh()
-            return [document.acts for document in self._documents.values()]
+            return sorted({document.acts for document in self._documents.values()})
 
     def findings(self) -> list[str]:
         """Documents that cannot be read, and anchors that no key of the ledger signed."""
-        with self._lock:
+        with self._process().lock:
             self._refresh()
             return [finding for document in self._documents.values() for finding in document.findings]
 
-    def merge(self, is_settled: Callable[[Anchor], bool]) -> None:
+    def merge(self, settled: Callable[[list[Anchor]], Collection[str]]) -> None:
         """Put the documents of others into this one, where there are many.
 
-        Of anchors that are `is_settled`, which stand in the present chain, the highest says what the others say.
+        Of anchors that are `settled`, which stand in the present chain, the highest says what the others say. A
+        document that this process cannot read in full stays.
         """
-        with self._lock:
-            names = [name for name in self._place.documents() if name != self._writer]
-            if len(names) < MOST_DOCUMENTS:
+        with self._process().lock:
+            self._refresh()
+            whole = [name for name, document in self._documents.items() if not document.findings]
+            names = [name for name in whole if not name.startswith(self._process().writer)]
+            if len(names) < MOST_DOCUMENTS or not self._may_write():
                 return
             taken = [found for name in names if (found := self._place.take(name)) is not None]
-            for name, content in taken:
-                document = self._parse_known(name, content)
-                settled = {each.head for each in document.anchors if is_settled(each)}
-                self._own = self._own.merge(document, settled)
+            documents = {name: self._parse_known(name, content) for name, content in taken}
+            self._own = self._own.merge_all(documents.values(), settled)
             self._write()
-            for name, _ in taken:
-                self._place.drop(name)
+            self._write_acts()
+            for name, document in documents.items():
+                if not document.findings:
+                    self._place.drop(name)
+
+    def adopt(self, other: "SharedAnchors", settled: Callable[[list[Anchor]], Collection[str]]) -> None:
+        """Write here what another store of this ledger says."""
+        with self._process().lock:
+            other.latest()
+            documents = [*other._documents.values(), other._own]  # noqa: SLF001 - our own class
+            self._own = self._own.merge_all(documents, settled)
+            self._write()
+            self._write_acts()
 
     def close(self) -> None:
         """Let go of the place."""
@@ -134,9 +165,23 @@ class SharedAnchors:
     def _with_signature(self, anchor: Anchor) -> Anchor:
         return anchor if anchor.signature else anchor.sign(self._signer)
 
+    def _process(self) -> "_ProcessWriter":
+        """The lock and the document of this process: a child of a fork has its own, and waits for nobody's thread."""
+        pid = os.getpid()
+        if pid not in self._processes:
+            self._processes[pid] = _ProcessWriter(f"{self._signer.key}-{secrets.token_hex(8)}", threading.RLock())
+        return self._processes[pid]
+
     def _write(self) -> None:
         self._remember(self._own)
-        self._place.write(self._writer, self._own.to_json(self._ledger))
+        if self._may_write():
+            self._place.write(self._process().writer, replace(self._own, acts=()).to_json(self._ledger))
+
+    def _write_acts(self) -> None:
+        """Acts change seldom, and stand in a document of their own."""
+        if self._may_write():
+            acts = replace(self._own, anchors=(), certificate=())
+            self._place.write(f"{self._process().writer}{_ACTS}", acts.to_json(self._ledger))
 
     def _refresh(self) -> None:
         """Read the documents, if any has changed."""
@@ -174,19 +219,29 @@ class SharedAnchors:
             content=content,
             anchors=tuple(each for each in anchors if each is not None),
             certificate=certificate,
-            acts=tuple(data["acts"]),
-            findings=(unsigned,) if None in anchors else (),
+            acts=(acts := verified_chain(self._ledger, data["acts"])),
+            findings=((unsigned,) if None in anchors else ())
+            + (() if len(acts) == len(data["acts"]) else (f"{_DOCUMENT} {name} has acts on keys that do not follow",)),
         )
 
 
 _DOCUMENT = "of the shared anchors the document"
+_ACTS = "ac"
+"""The end of the name of a document of acts; a name has hexadecimal digits."""
+
+
+class _ProcessWriter(NamedTuple):
+    """What one process has of its own."""
+
+    writer: str
+    lock: Any
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Document:
     """What one writer wrote: of its anchors those in `lost` are of histories that the chain does not hold."""
 
-    name: str
+    name: str = ""
     content: str = ""
     anchors: tuple[Anchor, ...] = ()
     lost: frozenset[str] = frozenset()
@@ -207,16 +262,18 @@ class _Document:
         kept = [each for each in self.anchors if each.head not in new]
         return replace(self, anchors=(*kept, *new.values()), lost=self.lost | new.keys())
 
-    def merge(self, other: "_Document", settled: Collection[str]) -> "_Document":
-        """The document with what another says beyond it."""
-        here = {each.dataset: each.sequence for each in self.anchors if each.head not in self.lost}
-        higher: dict[str, Anchor] = {}
-        for each in sorted(other.anchors, key=lambda anchor: anchor.sequence):
-            if each.head in settled and each.sequence > here.get(each.dataset, 0):
-                higher[each.dataset] = each
-        lost = [each for each in other.anchors if each.head not in settled]
-        certificate = tuple(sorted({*self.certificate, *other.certificate}, key=_place_of))
-        return replace(self.with_anchors(higher.values()).with_lost(lost), certificate=certificate)
+    def merge_all(
+        self, others: Iterable["_Document"], settled: Callable[[list[Anchor]], Collection[str]]
+    ) -> "_Document":
+        """The document with what others say beyond it."""
+        given = list(others)
+        anchors = sorted((each for other in given for each in other.anchors), key=lambda anchor: anchor.sequence)
+        standing = set(settled(anchors))
+        higher = {each.dataset: each for each in anchors if each.head in standing}
+        certificate = {*self.certificate, *(text for other in given for text in other.certificate)}
+        acts = max([self.acts, *(other.acts for other in given)], key=len)
+        merged = self.with_anchors(higher.values()).with_lost(each for each in anchors if each.head not in standing)
+        return replace(merged, certificate=tuple(sorted(certificate, key=_place_of)), acts=acts)
 
     def to_json(self, ledger: str) -> str:
         """The document as text."""

@@ -4,16 +4,16 @@ Beside the anchors stand the acts on the ledger's keys, so that an older copy of
 is noticed and gets them back. At home they are kept only for a ledger with more acts than its creation.
 """
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from discreet.accounting.costs import Cost
 from discreet.errors import LedgerError
+from discreet.home.durable_files import write_file
 from discreet.ledger.integrity.anchors import UNREADABLE, UNWRITABLE, Anchor, AnchorFile, highest
 from discreet.ledger.integrity.shared_anchors import SharedAnchors
-from discreet.ledger.records import append_log
+from discreet.ledger.records.key_acts import verified_chain
 from discreet.ledger.records.signatures import Signer
 
 
@@ -40,11 +40,11 @@ class Witnesses:
     def __bool__(self) -> bool:
         return self._file is not None or self.shared is not None
 
-    def record(self, anchors: Iterable[Anchor]) -> None:
-        """Anchor where chains stand now."""
+    def record(self, anchors: Iterable[Anchor], *, at_home: Collection[str]) -> None:
+        """Anchor where chains stand now; at home, those of some datasets."""
         given = list(anchors)
         if self._file is not None:
-            self._file.append(given)
+            self._file.append(anchor for anchor in given if anchor.dataset in at_home)
         if self.shared is not None:
             self.shared.record(given)
 
@@ -72,11 +72,14 @@ class Witnesses:
         return found
 
     def every(self) -> Iterator[Anchor]:
-        """All signed anchors of the ledger."""
-        if self._file is not None:
-            yield from (anchor for anchor in self._file.every() if anchor.ledger == self._ledger)
-        if self.shared is not None:
-            yield from self.shared.every()
+        """All signed anchors of the ledger, each once."""
+        seen = set()
+        for anchor in chain(
+            () if self._file is None else self._file.every(), () if self.shared is None else self.shared.every()
+        ):
+            if anchor.ledger == self._ledger and (anchor.dataset, anchor.head) not in seen:
+                seen.add((anchor.dataset, anchor.head))
+                yield anchor
 
     def unknown_anchors(self, is_known: Callable[[Anchor], bool]) -> list[Anchor]:
         """The signed anchors of the ledger that are not known."""
@@ -93,16 +96,17 @@ class Witnesses:
         found = [] if self._file is None else self._file.findings()
         return found + ([] if self.shared is None else self.shared.findings())
 
-    def longest_acts(self) -> tuple[str, ...]:
-        """The longest chain of acts on keys that stands outside the store."""
-        chains = [] if self.shared is None else self.shared.chains_of_acts()
-        return reduce(lambda one, other: max(one, other, key=len), chains, self._acts_at_home())
+    def chains_of_acts(self) -> list[tuple[str, ...]]:
+        """The chains of acts on keys that stand outside the store: that at home first, as far as each verifies."""
+        shared = [] if self.shared is None else self.shared.chains_of_acts()
+        return [self._acts_at_home(), *shared]
 
     def record_acts(self, certificate: Sequence[str], acts: Sequence[str]) -> None:
         """Copy the acts that the store holds."""
-        if self._acts is not None and len(acts) > 1 and (held := self._acts_at_home()) == tuple(acts[: len(held)]):
+        if self._acts is not None and len(acts) > 1 and self._acts_at_home() != tuple(acts):
+            content = "".join(f"{text}\n" for text in acts).encode()
             try:
-                append_log.append(self._acts, acts[len(held) :], sync=True)
+                write_file(self._acts, lambda file: file.write(content))
             except OSError:
                 raise LedgerError(UNWRITABLE) from None
         if self.shared is not None:
@@ -117,6 +121,9 @@ class Witnesses:
         if self._acts is None:
             return ()
         try:
-            return tuple(os.fsdecode(line) for _, line in append_log.read_all(self._acts))
+            lines = self._acts.read_text(encoding="utf-8", errors="replace").splitlines()
+        except FileNotFoundError:
+            return ()
         except OSError:
             raise LedgerError(UNREADABLE) from None
+        return verified_chain(self._ledger, lines)

@@ -32,6 +32,8 @@ class ActKind(StrEnum):
     """The key with this id may not charge any more."""
     ANCHORED = "ANCHORED"
     """The store of anchors with this id is the one that all keys share; `name` is where it is."""
+    ABANDONED = "ABANDONED"
+    """The chain of acts that ends with this hash went another way, and is given up."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +110,7 @@ class KeyRegister:
     owner: str = ""
     store: str = ""
     place: str = ""
+    abandoned: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, ledger: str, texts: Iterable[str]) -> "KeyRegister":
@@ -169,18 +172,7 @@ class KeyRegister:
         Keys of a takeover are not among them: the owner before it did not sign it.
         """
         owners = {str(key_id(act.value)): act.value for act in self.acts if act.kind is ActKind.OWNED}
-        found = {}
-        for text in certificate:
-            try:
-                act = KeyAct.from_json(text)
-            except LedgerError:
-                return {}
-            is_listed = act.kind is ActKind.LISTED and act.is_signed(owners.get(act.owner, ""))
-            is_handed = act.kind is ActKind.OWNED and act.is_signed(act.value) and _is_handed_over(act, owners)
-            if act.ledger == self.ledger and (is_listed or is_handed):
-                found[str(key_id(act.value))] = act.value
-                owners |= {act.owner: act.value} if is_handed else {}
-        return found
+        return certified_keys(self.ledger, owners, certificate)
 
     @property
     def _first_key(self) -> str | None:
@@ -199,6 +191,8 @@ class KeyRegister:
         after = replace(self, acts=(*self.acts, act))
         if act.kind is ActKind.ANCHORED:
             return replace(after, store=act.value, place=act.name)
+        if act.kind is ActKind.ABANDONED:
+            return replace(after, abandoned=self.abandoned | {act.value})
         keys = dict(self.keys)
         if act.kind is ActKind.REVOKED:
             keys[act.value] = replace(keys[act.value], is_revoked=True)
@@ -209,6 +203,34 @@ class KeyRegister:
             keys[self.owner] = replace(keys[self.owner], is_owner=False, is_revoked=True)
         keys[key] = ListedKey(key, act.value, act.name, act.time, is_owner=is_owner or key == self.owner)
         return replace(after, keys=keys, owner=key if is_owner else self.owner)
+
+
+def certified_keys(ledger: str, owners: Mapping[str, str], certificate: Iterable[str]) -> dict[str, str]:
+    """The public keys that a certificate shows to be of a ledger, by their ids, to a reader who knows its owners."""
+    known, found = dict(owners), {}
+    for text in certificate:
+        try:
+            act = KeyAct.from_json(text)
+        except LedgerError:
+            return {}
+        is_listed = act.kind is ActKind.LISTED and act.is_signed(known.get(act.owner, ""))
+        is_handed = act.kind is ActKind.OWNED and act.is_signed(act.value) and _is_handed_over(act, known)
+        if act.ledger == ledger and (is_listed or is_handed):
+            found[str(key_id(act.value))] = act.value
+            known |= {act.owner: act.value} if is_handed else {}
+    return found
+
+
+def verified_chain(ledger: str, texts: Iterable[str]) -> tuple[str, ...]:
+    """As much of a chain of acts as follows from its first act."""
+    register, found = KeyRegister(ledger), []
+    for text in texts:
+        try:
+            register = register.then(KeyAct.from_json(text))
+        except LedgerError:
+            break
+        found.append(text)
+    return tuple(found)
 
 
 def _is_handed_over(act: KeyAct, owners: Mapping[str, str]) -> bool:

@@ -13,6 +13,7 @@ from discreet.catalog import strict_json
 from discreet.errors import LedgerError, public_class
 from discreet.ledger.records.canonical_text import canonical
 from discreet.ledger.records.chain import ChainLink, Kind
+from discreet.ledger.records.key_acts import certified_keys
 from discreet.ledger.records.signatures import Publics, Signer, is_signed_by, key_id
 
 FORMAT = "discreet.receipt/2"
@@ -215,6 +216,8 @@ def receipt_fault(receipt: Receipt, publics: Sequence[str]) -> str | None:
         return "it was changed, its hash is not that of its fields"
     if receipt.key is None:
         return "no key signed it, so anybody may have made it up"
+    owners = {str(key_id(public)): public for public in publics}
+    publics = [*publics, *certified_keys(receipt.ledger or "", owners, receipt.certificate).values()]
     if receipt.key not in map(key_id, publics):
         return f"another key signed it, {ascii(receipt.key)[1:-1]}"
     if not receipt.verify(publics):
