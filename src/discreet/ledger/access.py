@@ -143,6 +143,7 @@ class LedgerAccess:
             store = register.store or store_in(place.store(), self._id)
             if store is None or store == self._store_of_anchors:
                 place.close()
+                self._key.anchors_fault = None
                 return False
             shared = SharedAnchors(
                 place,

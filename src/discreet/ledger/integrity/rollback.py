@@ -118,11 +118,6 @@ class RollbackDetector:
             self._witnesses.shared.merge(lambda anchors: self._look(partial(_settled_heads, anchors=anchors)))
 
     @property
-    def is_shared(self) -> bool:
-        """Whether machines share the anchors."""
-        return self._witnesses.shared is not None
-
-    @property
     def are_acts_behind(self) -> bool:
         """Whether the store holds fewer acts on keys than stand outside, or others."""
         return bool(self._lost_chains)
