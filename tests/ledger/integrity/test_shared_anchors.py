@@ -20,6 +20,7 @@ from discreet.ledger.integrity.shared_anchors import MOST_DOCUMENTS, SharedAncho
 from discreet.ledger.records import faults
 from discreet.ledger.records.key_acts import ActKind, KeyRegister
 from discreet.ledger.records.signatures import Signer
+from processes import wait_for
 
 OWNER, STRANGER = Signer.in_memory(), Signer.in_memory()
 LEDGER, STORE = "ab" * 16, "cd" * 16
@@ -199,8 +200,11 @@ class TestMerging:
         crowd = [context.Process(target=_write, args=(tmp_path, register, number)) for number in range(6)]
         for each in crowd:
             each.start()
+        files = [tmp_path / f"{number}.noted" for number in range(6)]
+        has_begun = lambda: all(file.exists() and file.read_text().endswith("\n") for file in files)  # noqa: E731
+        wait_for(has_begun, 60, lambda: "a process anchored nothing")
         for each in crowd[:3]:
-            time.sleep(0.4)
+            time.sleep(0.2)
             os.kill(each.pid, signal.SIGKILL)
         for each in crowd:
             each.join(60)
