@@ -14,6 +14,32 @@ from discreet.ledger.integrity.anchors import Anchor
 from discreet.ledger.records import faults
 from tampering import roll_back, tampering
 
+CROWD = """
+import faulthandler, os, sys, threading
+from fractions import Fraction
+from discreet import Budget, events
+from discreet.ledger import Dataset, SQLiteLedger
+from discreet.ledger.integrity import anchors
+
+faulthandler.dump_traceback_later(90, exit=True)
+anchors.MOST_LINES = 3
+with SQLiteLedger(sys.argv[1]) as ledger:
+    ledger.register(Dataset(name="visits", source="v.csv", unit="one p", facts="{}", budget=Budget(epsilon=1)))
+    ledger._detector._every = 1
+
+    def charge():
+        for _ in range(30):
+            event, question = events.PureEvent(Fraction(1, 1000)), os.urandom(16).hex()
+            ledger.charge("visits", version=1, analyst="ann", event=event, question=question, description="{}")
+
+    threads = [threading.Thread(target=charge) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    print(ledger.spent("visits").epsilon // 10**9, ledger.verify().ok)
+"""
+
 
 def file_of(ledger: Ledger) -> Path:
     return ledger._detector._directory / f"{ledger._detector._ledger}.jsonl"
@@ -195,3 +221,11 @@ def test_a_ledger_without_its_id_does_not_open(address, another, visits, tampere
     with pytest.raises(LedgerError, match=re.escape(faults.DAMAGED)):
         another()
     assert "the ledger's id is not the one" in str(visits.verify())
+
+
+@pytest.mark.pitfall("D")
+def test_threads_that_charge_while_the_file_of_anchors_is_shortened_wait_for_nobody(script, path):
+    """Shortening asks the store which anchors stand, while others who hold the store ask for the anchors."""
+    done = script(CROWD, path)
+    assert done.returncode == 0, done.stderr[-2_000:]
+    assert done.stdout.split() == ["240", "True"]

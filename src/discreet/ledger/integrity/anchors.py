@@ -176,8 +176,10 @@ class AnchorFile:
 
         All other lines stay: anchors of lost histories, and lines that no known key signed. The file is taken first,
         and removed when what is kept of it is on the disk, so a process that is killed here loses nothing.
+
+        No lock is held: `is_settled` asks the store, while those who hold the store ask for the latest anchors.
         """
-        with self._process_lock(), _constant_error(UNWRITABLE):
+        with _constant_error(UNWRITABLE):
             append_log.take(self._path)
             for taken in append_log.taken_files(self._path):
                 with contextlib.suppress(FileNotFoundError):  # another process was at it

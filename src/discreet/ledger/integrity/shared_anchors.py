@@ -94,9 +94,7 @@ class SharedAnchors:
     def every(self) -> Iterator[Anchor]:
         """All signed anchors of the ledger, in the order of their sequence numbers."""
         with self._process().lock:
-            self._refresh()
-            documents = [*self._documents.values(), self._own]
-            held = {each.head: each for document in documents for each in document.anchors}
+            held = {each.head: each for document in self.documents() for each in document.anchors}
             held |= {each.head: each for each in self._latest.values()}
         yield from sorted(held.values(), key=lambda each: each.sequence)
 
@@ -142,19 +140,32 @@ class SharedAnchors:
                 return
             taken = [found for name in names if (found := self._place.take(name)) is not None]
             documents = {name: self._parse_known(name, content) for name, content in taken}
-            self._own = self._own.merge_all(documents.values(), settled)
-            self._write()
-            self._write_acts()
-            for name, document in documents.items():
-                if not document.findings:
-                    self._place.drop(name)
+        self._write_together(documents.values(), settled)
+        for name, document in documents.items():
+            if not document.findings:
+                self._place.drop(name)
 
     def adopt(self, other: "SharedAnchors", settled: Callable[[list[Anchor]], Collection[str]]) -> None:
         """Write here what another store of this ledger says."""
+        self._write_together(other.documents(), settled)
+
+    def documents(self) -> list["_Document"]:
+        """What the documents say, with this process's own."""
         with self._process().lock:
-            other.latest()
-            documents = [*other._documents.values(), other._own]  # noqa: SLF001 - our own class
-            self._own = self._own.merge_all(documents, settled)
+            self._refresh()
+            return [*self._documents.values(), self._own]
+
+    def _write_together(
+        self, documents: Iterable["_Document"], settled: Callable[[list[Anchor]], Collection[str]]
+    ) -> None:
+        """Write what documents say as this process's own.
+
+        No lock is held while `settled` asks the store: those who hold the store ask for the latest anchors.
+        """
+        given = list(documents)
+        standing = settled([each for document in given for each in document.anchors])
+        with self._process().lock:
+            self._own = self._own.merge_all(given, standing)
             self._write()
             self._write_acts()
 
@@ -262,16 +273,12 @@ class _Document:
         kept = [each for each in self.anchors if each.head not in new]
         return replace(self, anchors=(*kept, *new.values()), lost=self.lost | new.keys())
 
-    def merge_all(
-        self, others: Iterable["_Document"], settled: Callable[[list[Anchor]], Collection[str]]
-    ) -> "_Document":
-        """The document with what others say beyond it."""
-        given = list(others)
-        anchors = sorted((each for other in given for each in other.anchors), key=lambda anchor: anchor.sequence)
-        standing = set(settled(anchors))
+    def merge_all(self, others: Sequence["_Document"], standing: Collection[str]) -> "_Document":
+        """The document with what others say beyond it; the anchors with the heads in `standing` are of the chain."""
+        anchors = sorted((each for other in others for each in other.anchors), key=lambda anchor: anchor.sequence)
         higher = {each.dataset: each for each in anchors if each.head in standing}
-        certificate = {*self.certificate, *(text for other in given for text in other.certificate)}
-        acts = max([self.acts, *(other.acts for other in given)], key=len)
+        certificate = {*self.certificate, *(text for other in others for text in other.certificate)}
+        acts = self.acts or max((other.acts for other in others), key=len, default=())  # its own are those of the store
         merged = self.with_anchors(higher.values()).with_lost(each for each in anchors if each.head not in standing)
         return replace(merged, certificate=tuple(sorted(certificate, key=_place_of)), acts=acts)
 
