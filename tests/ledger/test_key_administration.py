@@ -66,7 +66,6 @@ def test_the_owner_acts_on_nothing_that_stands_behind(restored, tmp_path, charge
     with owner.open() as ledger:
         for act in (
             lambda: ledger.list_key(Signer.in_memory().public, name="third", **WHY),
-            lambda: ledger.take_over(**WHY),
             lambda: ledger.share_anchors(tmp_path / "another", **WHY),
         ):
             refuses(act, faults.BEHIND)
@@ -231,3 +230,62 @@ def test_a_key_that_was_never_listed_answers_and_forfeits_nothing(machines, tmp_
         assert other.signature("a release") is None
         assert ledger.answer(held, b"12") == b"12"
         assert clean(ledger)
+
+
+@pytest.mark.pitfall("B18")
+def test_a_machine_that_replaces_the_owners_which_is_lost_takes_over_a_copy_that_stands_behind_and_recovers_it(
+    path, tmp_path, restored, charge
+):
+    """A recovery needs a listed key, so a takeover must not need a recovery; it charges nothing."""
+    fresh = Machine(path, tmp_path / "fresh")
+    with fresh.open() as ledger:
+        refuses(lambda: ledger.recover(**WHY), faults.UNLISTED_KEY)
+        ledger.take_over(**WHY)
+        refuses(lambda: charge(ledger), faults.BEHIND)
+        assert ledger.recover(**WHY)
+        assert tenths(ledger) == 2
+        charge(ledger)
+        assert clean(ledger)
+
+
+@pytest.mark.pitfall("B18")
+def test_processes_that_run_go_on_with_the_store_that_replaces_a_lost_one(path, tmp_path, machines, charge):
+    owner, pod = machines
+    with owner.open() as ledger, pod.open() as running:
+        charge(running)
+        shutil.rmtree(tmp_path / "shared")
+        for each in (ledger, running):
+            refuses(lambda own=each: charge(own), faults.NO_SHARED_ANCHORS)
+        ledger.share_anchors(tmp_path / "another", **WHY)
+        refuses(lambda: charge(running), faults.HALTED)
+        assert ledger.recover(**WHY)
+        charge(running)
+        charge(ledger)
+        assert clean(running)
+
+
+@pytest.mark.pitfall("B18")
+def test_a_copy_of_the_store_in_another_place_becomes_another_store(tmp_path, machines, charge):
+    owner, pod = machines
+    shutil.copytree(tmp_path / "shared", tmp_path / "copied")
+    with pod.open() as running, owner.open() as ledger:
+        charge(running)
+        ledger.share_anchors(tmp_path / "copied", **WHY)
+        charge(running)
+    stores = {(next((tmp_path / name).iterdir()) / "store.json").read_text() for name in ("shared", "copied")}
+    assert len(stores) == 2
+    shutil.rmtree(tmp_path / "shared")
+    with pod.open() as ledger:
+        charge(ledger)
+        assert clean(ledger)
+
+
+def test_a_store_that_is_lost_before_there_is_a_dataset_halts_nothing(path, tmp_path, dataset, charge):
+    owner = Machine(path, tmp_path / "owner")
+    with owner.open() as ledger:
+        ledger.share_anchors(tmp_path / "shared", **WHY)
+    shutil.rmtree(tmp_path / "shared")
+    with owner.open() as ledger:
+        ledger.share_anchors(tmp_path / "another", **WHY)
+        ledger.register(dataset())
+        charge(ledger)

@@ -125,6 +125,10 @@ class LedgerAccess:
                 raise
             self._key.load(self._look, self._id)
             self._key.anchors_fault = str(error)
+            if self._store_of_anchors not in ("", self._key.register.store):  # another store was named since
+                self._store_of_anchors = ""
+                self._detector.drop_shared_anchors()
+                self._load_keys()
 
     def _open_shared_anchors(self) -> bool:
         """Open the store of anchors that the owner named, and say whether it was opened now.
@@ -151,7 +155,7 @@ class LedgerAccess:
                 store=store,
                 signer=signer,
                 publics=self._key.publics,
-                may_write=lambda: self._key.is_listed,
+                may_write=lambda: not self._key.is_stranger,
             )
             self._detector.share(shared)
         self._store_of_anchors, self._key.anchors_fault = store, None
@@ -167,10 +171,16 @@ class LedgerAccess:
         self._commit(lambda writer: key_register.append(writer, act))
         self._load_keys()
 
-    def _refuse_behind(self) -> None:
-        """Refuse an act of the owner while the store is behind what stands outside it: it would be a second history."""
+    def _refuse_acts_behind(self) -> None:
+        """Refuse an act on keys while acts stand outside the store that are not in it: it would be a second history."""
         self._load_keys()
-        if self._detector.are_acts_behind or self._detector.behind():
+        if self._detector.are_acts_behind:
+            raise LedgerError(faults.BEHIND)
+
+    def _refuse_behind(self) -> None:
+        """Refuse an act of the owner while anything in the store is behind what stands outside it."""
+        self._refuse_acts_behind()
+        if self._detector.behind():
             raise LedgerError(faults.BEHIND)
 
     def _refuse_stranger(self) -> None:
@@ -323,7 +333,16 @@ class LedgerAccess:
                 return self._charge_once(request)
             except KeysChangedError:
                 self._load_keys()
+            except LedgerError as error:
+                if str(error) != faults.NO_SHARED_ANCHORS or not self._finds_another_store():
+                    raise
         raise LedgerError(faults.BUSY)
+
+    def _finds_another_store(self) -> bool:
+        """Whether the owner named another store of anchors since this process opened one that is gone."""
+        before = self._store_of_anchors
+        self._load_keys()
+        return before != self._store_of_anchors
 
     def _charge_once(self, request: ChargeRequest) -> Reservation | Waiting | BudgetError:
         """Charge; where the outcome of the COMMIT is unknown, look it up by the request key under the same locks."""

@@ -13,6 +13,7 @@ from discreet.ledger.queries import LedgerQueries
 from discreet.ledger.records.canonical_text import label
 from discreet.ledger.records.key_acts import ActKind, KeyAct, ListedKey
 from discreet.ledger.records.signatures import key_id
+from discreet.ledger.transactions import statements
 
 LONGEST_REASON = 2_000
 LOST_ANCHORS = (
@@ -90,16 +91,18 @@ class KeyAdministration(LedgerQueries):
         self._refuse_behind()
         where = os.fspath(place) if ADDRESS.match(os.fspath(place)) else str(Path(place).absolute())
         is_lost = self._key.anchors_fault is not None
+        register, name = self._key.register, without_password(where)
         with closing(place_at(where, self._id)) as made:
             known = store_in(made.store(), self._id)
-            store = known or secrets.token_hex(16)
-            act = self._owner_act(ActKind.ANCHORED, store, name=without_password(where), reason=reason)
-            if known is None:
+            is_copy = known == register.store and name != register.place  # two places with one id would part
+            store = secrets.token_hex(16) if known is None or is_copy else known
+            act = self._owner_act(ActKind.ANCHORED, store, name=name, reason=reason)
+            if store != known:
                 made.make_store(store_document(self._id, store))
         if not is_lost:
             self._detector.certify_act(self._key.register.then(act))  # who opens the former store finds it behind
         self._place = where
-        if is_lost:
+        if is_lost and self._look(statements.names):
             recovery.halt(self._commit, LOST_ANCHORS)
         self._write_act(act)
         if not is_lost:
@@ -118,7 +121,7 @@ class KeyAdministration(LedgerQueries):
             LedgerError: If this process may not write acts on keys.
         """
         label(reason, "reason", most=LONGEST_REASON)
-        self._refuse_behind()
+        self._refuse_acts_behind()
         self._write_act(self._key.takeover(reason))
 
     def _act(self, kind: ActKind, value: str, *, name: str, reason: str) -> None:

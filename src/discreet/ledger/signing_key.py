@@ -111,7 +111,7 @@ class SigningKey:
         """The act by which this key becomes the owner's; None where that is not for this process to say.
 
         A ledger without acts is new, or of an earlier version: then one of the keys of this machine must have signed
-        an anchor that stands in its chains. A key that the owner's key handed over to succeeds it.
+        the latest anchor of one of its datasets. A key that the owner's key handed over to succeeds it.
         """
         if self.signer is None or self.damage is not None:
             return None

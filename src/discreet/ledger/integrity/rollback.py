@@ -112,6 +112,11 @@ class RollbackDetector:
             before.close()
         self._behind = _sequences(self._look(self._lost_anchors))
 
+    def drop_shared_anchors(self) -> None:
+        """Let go of a store of anchors that is gone, and that the owner has replaced."""
+        self._witnesses.close()
+        self._witnesses.shared = None
+
     def merge_shared_anchors(self) -> None:
         """Merge the documents of machines, where there are many and the store is behind none."""
         if self._witnesses.shared is not None and not self._behind and not self.are_acts_behind:
@@ -123,9 +128,9 @@ class RollbackDetector:
         return bool(self._lost_chains)
 
     def anchored_by(self) -> dict[str, str]:
-        """The keys of the latest anchors that stand in the chains, with the datasets that they anchored."""
+        """The keys that signed the latest anchors of this ledger, with the datasets that they anchored."""
         latest = self._witnesses.latest().values()
-        return {str(each.key): each.dataset for each in latest if each.dataset not in self._behind}
+        return {str(each.key): each.dataset for each in latest}
 
     def chains_of_acts(self) -> list[tuple[str, ...]]:
         """The chains of acts on keys that stand outside the store, to be read before the store is."""
