@@ -1,13 +1,18 @@
 """Crashes by the hundred and crowds of 100,000 charges against the ledger, with everything checked that clients saw.
 
-    scripts/bench crashes [--parts clients,servers,crowds] [--stores postgresql,sqlite] [--waves 12] [--kills 60]
-                          [--backends 40] [--charges 100000] [--processes 8] [--threads 5]
+    scripts/bench crashes [--parts clients,servers,crowds,homes,homes-pooled] [--stores postgresql,sqlite] [--waves 12]
+                          [--kills 60] [--backends 40] [--charges 100000] [--processes 8] [--threads 5]
 
 clients   a client is killed by SIGKILL at every named step of a charge and its answer, so many waves; two retries each
 servers   eight spenders ask and answer while PostgreSQL is killed, all of its processes or one backend at a time
 crowds    40 spenders in 8 processes charge one unit at a time until the cap refuses
+homes     24 processes on three homes race for the same requests to the cap, while processes, backends and servers are
+          killed, so often in all: half with shared anchors in a directory, half with them in a database on another
+          server, which is killed too
+homes-pooled  the same through PgBouncer in session mode: half with a session for each process, half with fewer, so that
+          processes wait for one
 
-What is checked is in tests/histories.py. The first thing that is wrong is told, and the run fails.
+What is checked is in tests/histories.py and tests/crowd_histories.py. What is wrong is told, and the run fails.
 """
 
 import argparse
@@ -20,12 +25,25 @@ from fractions import Fraction
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
-from campaigns import asked_through, crashed_clients, killed, robbed_of_a_backend, spent_together, wrong_with_crashes
+from campaigns import (
+    asked_through,
+    crashed_clients,
+    crowd_on_homes,
+    killed,
+    robbed_of_a_backend,
+    shares_of_kills,
+    spent_together,
+    wrong_with_crashes,
+    wrong_with_crowd,
+)
 from discreet.ledger import Ledger, PostgresLedger, SQLiteLedger
 from histories import NAME, Charge, wrong_with_requests, wrong_with_spending
-from servers import SERVICE, PostgresServer
+from homes import Homes, homes_with_anchor_server
+from poolers import Pooler
+from servers import SERVICE, STEWARD, PostgresServer
 
 UNIT = Fraction(1, 10**12)
+ENOUGH, TOO_FEW = 40, 16  # sessions of a pooler for 24 processes
 
 
 @contextmanager
@@ -37,8 +55,8 @@ def empty_ledger(store: str) -> Iterator[tuple[str, Callable[[], Ledger], Postgr
             yield str(path), lambda: SQLiteLedger(path), None
         else:
             server = stack.enter_context(PostgresServer(durable=True, max_connections="300"))
-            PostgresLedger.create(server.owner_url, role=SERVICE)
-            yield server.service_url, lambda: PostgresLedger(server.service_url), server
+            PostgresLedger.create(server.owner_url, role=SERVICE, steward=STEWARD)
+            yield server.steward_url, lambda: PostgresLedger(server.steward_url), server
 
 
 def tell(what: str, figures: str, wrong: list[str], begun: float) -> int:
@@ -96,6 +114,44 @@ def crowd(store: str, given: argparse.Namespace) -> int:
     return tell(f"{store}: {given.processes} x {given.threads} spenders", figures, wrong, begun)
 
 
+def crowd_with_anchors_in_a_directory(kills: int, sessions: int = 0) -> int:
+    """A crowd on homes with this many kills; through a pooler with so many sessions, if any."""
+    with PostgresServer(durable=True, max_connections="300") as server, ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        homes = Homes(server.owner_url, directory, machines=3, shared=str(directory / "shared"))
+        address, name = server.service_url, "postgresql: crowd on homes"
+        if sessions:
+            address = stack.enter_context(Pooler.for_kills(server, sessions)).service_url
+            name = f"{name}, {sessions} pooled sessions"
+        return crowd_on(homes, server, address, name, shares_of_kills(kills))
+
+
+def crowd_with_anchors_in_a_database(kills: int) -> int:
+    """A crowd on homes with this many kills, also of the server that has the shared anchors."""
+    with (
+        PostgresServer(durable=True, max_connections="300") as server,
+        PostgresServer(durable=True, max_connections="300") as anchors,
+        tempfile.TemporaryDirectory() as directory,
+    ):
+        homes = homes_with_anchor_server(server.owner_url, anchors, Path(directory), machines=3)
+        shares = shares_of_kills(kills, anchor_servers=True)
+        return crowd_on(homes, server, server.service_url, "postgresql: crowd on homes, anchor server", shares, anchors)
+
+
+def crowd_on(
+    homes: Homes,
+    server: PostgresServer,
+    address: str,
+    name: str,
+    shares: dict[str, int],
+    anchor_server: PostgresServer | None = None,
+) -> int:
+    """Run a crowd on homes, and check and report it."""
+    begun = time.monotonic()
+    history = crowd_on_homes(server, address, homes, shares, anchor_server=anchor_server)
+    return tell(name, f" {history}", wrong_with_crowd(server.service_url, homes, history), begun)
+
+
 def duration(tries: list[Charge]) -> float:
     """Seconds from the first try to the end of the last."""
     return (max(each.ended for each in tries) - min(each.begun for each in tries)) / 1e9
@@ -103,7 +159,7 @@ def duration(tries: list[Charge]) -> float:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--parts", default="clients,servers,crowds")
+    options.add_argument("--parts", default="clients,servers,crowds,homes,homes-pooled")
     options.add_argument("--stores", default="postgresql,sqlite")
     options.add_argument("--waves", type=int, default=12)
     options.add_argument("--kills", type=int, default=60)
@@ -112,14 +168,20 @@ def main() -> None:
     options.add_argument("--processes", type=int, default=8)
     options.add_argument("--threads", type=int, default=5)
     given = options.parse_args()
-    stores = given.stores.split(",")
+    stores, parts = given.stores.split(","), given.parts.split(",")
     wrong = 0
-    if "clients" in given.parts:
+    if "clients" in parts:
         wrong += sum(crash_clients(store, given.waves) for store in stores)
-    if "servers" in given.parts and "postgresql" in stores:
+    if "servers" in parts and "postgresql" in stores:
         wrong += crash_servers(killed, given.kills) + crash_servers(robbed_of_a_backend, given.backends)
-    if "crowds" in given.parts:
+    if "crowds" in parts:
         wrong += sum(crowd(store, given) for store in stores)
+    half = given.kills // 2
+    if "homes" in parts:
+        wrong += crowd_with_anchors_in_a_directory(given.kills - half) + crowd_with_anchors_in_a_database(half)
+    if "homes-pooled" in parts:
+        wrong += crowd_with_anchors_in_a_directory(given.kills - half, ENOUGH)
+        wrong += crowd_with_anchors_in_a_directory(half, TOO_FEW)
     raise SystemExit(1 if wrong else 0)
 
 

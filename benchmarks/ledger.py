@@ -46,7 +46,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.ledger import Dataset, Kind, Ledger, PostgresLedger, SQLiteLedger
-from servers import SERVICE, PostgresServer
+from servers import SERVICE, STEWARD, PostgresServer
 
 CAP = 10**15
 BODY = "e" * 600
@@ -340,12 +340,14 @@ def charge_ours(ledger: Ledger, i: int, names: list[str], spenders: int, *, with
         ledger.answer(turn, BODY.encode())
 
 
-def ours(opening: Callable[[], Ledger], datasets: int, spenders: int) -> list[Contender]:
+def ours(
+    opening: Callable[[], Ledger], datasets: int, spenders: int, registering: Callable[[], Ledger] | None = None
+) -> list[Contender]:
     """One ledger for each process; each way to charge has datasets of its own."""
     contenders = []
     for words, with_answer in (("charge", False), ("charge and answer", True)):
         names = [f"{words} {number} of {datasets}" for number in range(datasets)]
-        with opening() as ledger:
+        with (registering or opening)() as ledger:
             for name in names:
                 facts = {"source": name, "unit": "one person", "facts": "{}"}
                 ledger.register(Dataset(name=name, budget=Budget(epsilon=10), **facts))
@@ -398,9 +400,11 @@ def main() -> None:
     numbers = [int(each) for each in given.datasets.split(",")]
     if "postgresql" in given.stores:
         with PostgresServer(durable=True, max_connections="300") as server:
-            PostgresLedger.create(server.owner_url, role=SERVICE)
+            PostgresLedger.create(server.owner_url, role=SERVICE, steward=STEWARD)
             for datasets in numbers:
-                our = ours(partial(PostgresLedger, server.service_url), datasets, given.spenders)
+                urls = (server.service_url, server.steward_url)
+                charging, registering = (partial(PostgresLedger, url) for url in urls)
+                our = ours(charging, datasets, given.spenders, registering)
                 compete("PostgreSQL", datasets, bare_postgres(server.owner_url, datasets) + our, given)
     if "sqlite" in given.stores:
         with tempfile.TemporaryDirectory() as directory:

@@ -1,7 +1,7 @@
 """What charges, opening and verification take after many charges, beside the same after a few.
 
     scripts/bench ledger_growth [--stores postgresql,sqlite] [--few 1000] [--many 100000] [--rounds 40] [--charges 10]
-                                [--no-anchors] [--no-verify]
+                                [--no-anchors] [--no-verify] [--sizes]
 
 Two ledgers of each store are filled row by row with charges, answers and anchors, as charges would have written them;
 plans and answers have 600 bytes. Rounds of the two take turns: so many charges with answers of new queries. Told are
@@ -9,6 +9,9 @@ the medians over rounds and their ratio, and the time of opening. CPU is that of
 
 Verification: full, again with nothing new, and after 1,000 new charges. Memory is the peak of this process beside what
 it had before.
+
+--sizes: instead, bytes on the disk for each charge with its answer: of all so far, and of new ones in batches, with the
+write-ahead log of PostgreSQL. Plans and answers, 1,200 bytes together, are part of them.
 """
 
 import argparse
@@ -22,7 +25,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import psycopg
 from measuring import Timing, once
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
@@ -35,13 +40,16 @@ from discreet.ledger.records.chain import cost_in, now
 from discreet.ledger.records.registration import budget_columns
 from discreet.ledger.sqlite import ANCHOR_EVERY as EVERY_ON_SQLITE
 from long_ledgers import ANALYSTS, ANSWER, DESCRIPTION, EVENT, fill
-from servers import SERVICE, PostgresServer
+from servers import SERVICE, STEWARD, PostgresServer
 from tampering import new_database, tampering
 
 NAME = "visits"
 NEW = 1_000
 OPENINGS = 3
 NUMBERS = itertools.count()
+BATCH, BATCHES = 200, 5
+SIZES = """SELECT sum(pg_table_size(oid)), sum(pg_indexes_size(oid)), pg_current_wal_lsn() - '0/0'::pg_lsn
+FROM pg_class WHERE relnamespace = 'discreet'::regnamespace AND relkind = 'r'"""
 COSTS = "SELECT sequence, hash, cost_epsilon, cost_rho, cost_delta, cost_renyi FROM events ORDER BY sequence"
 
 
@@ -67,9 +75,9 @@ def register(ledger: Ledger) -> None:
     ledger.register(Dataset(name=NAME, source="v.csv", unit="one person", facts="{}", budget=Budget(epsilon=10)))
 
 
-def grow(opening: Callable[[], Ledger], tamperer: str, directory: Path, size: Size) -> None:
+def grow(registering: Callable[[], Ledger], tamperer: str, directory: Path, size: Size) -> None:
     """Fill a ledger, and anchor it as charges would have."""
-    with opening() as ledger:
+    with registering() as ledger:
         register(ledger)
         budget = budget_columns(ledger.budget(NAME))
     fill(tamperer, NAME, size.charges)
@@ -149,6 +157,35 @@ def tell(words: str, ledger: Ledger, *, full: bool) -> None:
     )
 
 
+def measure_sizes(store: str, openings: dict[int, Callable[[], Ledger]], disk: Callable[[int], dict[str, int]]) -> None:
+    """Bytes for each charge: on the whole, and of batches of new ones; the range of the batches in brackets."""
+    for charges, opening in openings.items():
+        parts = disk(charges)
+        whole = ", ".join(f"{name} {size / charges:,.0f}" for name, size in parts.items() if name != "log")
+        print(f"{store}, {charges:,} charges, bytes for each: {whole}", flush=True)
+        grown: dict[str, list[float]] = {}
+        for _ in range(BATCHES):
+            before = disk(charges)
+            with opening() as ledger:
+                charge(ledger, BATCH)
+            for name, size in disk(charges).items():
+                grown.setdefault(name, []).append((size - before[name]) / BATCH)
+        new = (f"{name} {statistics.median(f):,.0f} ({min(f):,.0f} to {max(f):,.0f})" for name, f in grown.items())
+        print(f"  {BATCHES} batches of {BATCH} new charges, bytes for each: {', '.join(new)}", flush=True)
+
+
+def disk_of_sqlite(directory: Path, charges: int) -> dict[str, int]:
+    """The size of a closed file, which has no log beside it."""
+    return {"file": (directory / f"{charges}.sqlite").stat().st_size}
+
+
+def disk_of_postgres(addresses: dict[int, str], charges: int) -> dict[str, int]:
+    """The sizes of tables and indexes, and how much of the write-ahead log was ever written."""
+    with psycopg.connect(addresses[charges]) as connection:
+        (found,) = connection.execute(SIZES).fetchall()
+    return dict(zip(("tables", "indexes", "log"), map(int, found), strict=True))
+
+
 def on_sqlite(directory: Path, size: Size) -> Callable[[], Ledger]:
     """A filled ledger in a file."""
     path = directory / f"{size.charges}.sqlite"
@@ -157,13 +194,14 @@ def on_sqlite(directory: Path, size: Size) -> Callable[[], Ledger]:
     return opening
 
 
-def on_postgres(server: PostgresServer, directory: Path, size: Size) -> Callable[[], Ledger]:
-    """A filled ledger in a database of its own."""
+def on_postgres(server: PostgresServer, directory: Path, addresses: dict[int, str], size: Size) -> Callable[[], Ledger]:
+    """A filled ledger in a database of its own, whose address for a superuser is noted."""
     place = new_database(server, f"grown_{size.charges}")
+    addresses[size.charges] = place.tamperer
     home = {"key": directory / "key", "anchors": directory / "anchors"}
-    PostgresLedger.create(place.owner, role=SERVICE, **home)
+    PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD, **home)
     opening = partial(PostgresLedger, place.service, **home)
-    grow(opening, place.tamperer, directory, size)
+    grow(partial(PostgresLedger, place.steward, **home), place.tamperer, directory, size)
     return opening
 
 
@@ -174,20 +212,26 @@ def main() -> None:
     options.add_argument("--many", type=int, default=100_000)
     options.add_argument("--rounds", type=int, default=40)
     options.add_argument("--charges", type=int, default=10)
+    options.add_argument("--sizes", action="store_true")
     options.add_argument("--anchors", action=argparse.BooleanOptionalAction, default=True)
     options.add_argument("--verify", action=argparse.BooleanOptionalAction, default=True)
     given = options.parse_args()
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        makers = {}
+        makers: dict[str, Any] = {}
         if "sqlite" in given.stores:
-            makers["SQLite"] = (EVERY_ON_SQLITE, partial(on_sqlite, directory))
+            makers["SQLite"] = (EVERY_ON_SQLITE, partial(on_sqlite, directory), partial(disk_of_sqlite, directory))
         if "postgresql" in given.stores:
             server = stack.enter_context(PostgresServer(durable=True))
-            makers["PostgreSQL"] = (EVERY_ON_POSTGRES, partial(on_postgres, server, directory))
-        for store, (every, make) in makers.items():
+            known: dict[int, str] = {}
+            making = partial(on_postgres, server, directory, known)
+            makers["PostgreSQL"] = (EVERY_ON_POSTGRES, making, partial(disk_of_postgres, known))
+        for store, (every, make, disk) in makers.items():
             sizes = [Size(charges, every if given.anchors else 0) for charges in (given.few, given.many)]
             openings = {size.charges: make(size) for size in sizes}
+            if given.sizes:
+                measure_sizes(store, openings, disk)
+                continue
             compare(store, openings, given)
             if given.verify:
                 verify(openings[given.many])

@@ -3,6 +3,7 @@
 cases = crashed_clients(address, waves=1)                      every named step of the store, once
 requests = asked_through(server, killed, times=10)             a server that is killed under load
 charges = spent_together(address, processes=8, threads=5, ...) a crowd against a cap
+crowd = crowd_on_homes(server, address, homes, kills)          processes on several homes that race for requests
 """
 
 import json
@@ -12,21 +13,47 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from discreet.ledger import Ledger, Receipt
-from histories import Charge, Request, wrong_with_requests
-from servers import SERVICE, PostgresServer
+from crowd_histories import (
+    Try,
+    events_of,
+    wrong_with_a_crowd,
+    wrong_with_acknowledgements,
+    wrong_with_anchors,
+    wrong_with_faults,
+    wrong_with_the_end,
+)
+from discreet.accounting.filters import Budget
+from discreet.ledger import Dataset, Ledger, Receipt
+from discreet.ledger.records import faults
+from histories import NAME, Charge, Request, wrong_with_requests
+from homes import Homes, anchors_at_home, shared_anchors
+from servers import SERVICE, STEWARD, PostgresServer
 
 PROGRAMS = Path(__file__).parent / "ledger"
 PATIENCE = 1800.0
 
 Harm = Callable[[PostgresServer], None]
+
+UNIT = Fraction(1, 10**12)
+MANY = 10**6
+PROCESSES = 24
+OPENED = 10  # requests that may be asked from each kill on, of 2 units on average
+CAP = 16  # units of the cap for each kill, so that it is reached after four fifths of them
+CLIENTS, BACKENDS, SERVERS, ANCHOR_SERVERS = "clients", "backends", "servers", "anchor servers"
+PENDING = "another process is answering the request"
+OF_KILLS = frozenset(
+    {*(faults.UNREACHABLE, faults.NOT_LISTENING, faults.NO_REPLY, faults.UNKNOWN, faults.SUPERSEDED), PENDING}
+)
 
 
 def crashed_clients(address: str, *, waves: int, lanes: int = 6) -> list[dict[str, Any]]:
@@ -72,18 +99,23 @@ def killed(server: PostgresServer) -> None:
 
 def robbed_of_a_backend(server: PostgresServer) -> None:
     """SIGKILL of one backend that works for the ledger, for which the server throws out all others and recovers."""
-    asked = "SELECT pid FROM pg_stat_activity WHERE usename = %s ORDER BY state = 'active' DESC, random() LIMIT 1"
-    with psycopg.connect(server.superuser_url) as connection:
-        found = connection.execute(asked, (SERVICE,)).fetchone()
-    if found is not None:
-        server.kill_backend(found[0])
-        server.wait_until_ready()
+    asked = "SELECT pid FROM pg_stat_activity WHERE usename = ANY(%s) ORDER BY state = 'active' DESC, random() LIMIT 1"
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        with psycopg.connect(server.superuser_url) as connection:
+            found = connection.execute(asked, ([SERVICE, STEWARD],)).fetchone()
+        with suppress(ProcessLookupError):  # its client has ended meanwhile
+            if found is not None:
+                server.kill_backend(found[0])
+                server.wait_until_ready()
+                return
+    raise TimeoutError("nobody works for the ledger")
 
 
 def asked_through(server: PostgresServer, harm: Harm, *, times: int, spenders: int = 8) -> list[Request]:
     """What spenders saw who asked, answered and asked again while the server was harmed so often."""
     with tempfile.TemporaryDirectory() as directory:
-        command = _command("spender.py", "persist", server.service_url, directory, spenders)
+        command = _command("spender.py", "persist", server.steward_url, directory, spenders)
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as program:
             try:
                 _wait_for_work(Path(directory), spenders, program)
@@ -107,6 +139,160 @@ def spent_together(address: str, *, processes: int, threads: int, epsilon: Fract
             Charge(told["begun"], told["ended"], told["receipt"] and Receipt.from_json(told["receipt"]))
             for told in _lines(directory)
         ]
+
+
+@dataclass(frozen=True)
+class CrowdHistory:
+    """What the processes of a crowd were told, and the kills among them."""
+
+    cap: int
+    kills: Mapping[str, int]
+    requests: tuple[Request, ...]
+    tries: tuple[Try, ...]
+    faults: Counter[str]
+    takeovers: int
+    replies: int
+    looks: tuple[tuple[int, int], ...]
+
+    def __str__(self) -> str:
+        killed = ", ".join(f"{count} {kind}" for kind, count in self.kills.items() if count)
+        refused = sum(each.is_refused for each in self.tries)
+        return (
+            f"{sum(self.kills.values())} kills ({killed}), {len(self.requests):,} requests charged in "
+            f"{len(self.tries):,} tries, {self.takeovers:,} takeovers, {self.replies:,} replies, {refused:,} refusals, "
+            f"{sum(self.faults.values()):,} faults"
+        )
+
+
+def shares_of_kills(kills: int, *, anchor_servers: bool = False) -> dict[str, int]:
+    """So many kills, by what is killed: one in ten is of the server, one in seven of a backend, most are of clients."""
+    shares = {SERVERS: -(-kills // 10), BACKENDS: kills // 7, ANCHOR_SERVERS: kills // 15 if anchor_servers else 0}
+    return {CLIENTS: kills - sum(shares.values())} | shares
+
+
+def crowd_on_homes(
+    server: PostgresServer,
+    address: str,
+    homes: Homes,
+    kills: Mapping[str, int],
+    *,
+    processes: int = PROCESSES,
+    anchor_server: PostgresServer | None = None,
+) -> CrowdHistory:
+    """What a crowd on several homes was told that raced for requests to the cap, while clients and servers were killed.
+
+    The crowd reaches the server by `address`, which may be that of a pooler.
+    """
+    every = random.sample(list(kills), sum(kills.values()), counts=list(kills.values()))
+    cap = CAP * len(every)
+    with homes.open_as_owner() as owner, tempfile.TemporaryDirectory() as directory:
+        facts = {"source": "visits.csv", "unit": "one patient_id", "facts": "{}"}
+        owner.register(Dataset(name=NAME, budget=Budget(epsilon=cap * UNIT), **facts))
+        owner.set_quota(NAME, failures=MANY, reason="crashes")
+        looks = []
+        places = (address, homes.directory, directory, processes, len(homes.machines), homes.shared_anchors)
+        with _ordering(_command("crowd.py", *places)) as order:
+            harms = {
+                CLIENTS: lambda: order("kill"),
+                BACKENDS: lambda: robbed_of_a_backend(server),
+                SERVERS: lambda: killed(server),
+                ANCHOR_SERVERS: lambda: killed(anchor_server or server),
+            }
+            for number, kind in enumerate(every, start=1):
+                order("open", OPENED * number)
+                time.sleep(random.uniform(0.1, 0.6))  # noqa: S311 - any moment will do
+                harms[kind]()
+                looks.append(_look_at_anchors(owner))
+            order("end")
+        return _crowd_history(list(_histories(directory)), cap, kills, looks)
+
+
+def _look_at_anchors(ledger: Ledger) -> tuple[int, int]:
+    """A time, and how far the shared anchors had come then, or later."""
+    moment = time.monotonic_ns()
+    return moment, max((each.sequence for each in shared_anchors(ledger)), default=0)
+
+
+def wrong_with_crowd(address: str, homes: Homes, history: CrowdHistory) -> list[str]:
+    """What is wrong with what a crowd was told, and with its ledger as each home and an empty one see it."""
+    receipts = [receipt for request in history.requests for receipt in request.receipts]
+    without_anchors = {faults.NO_SHARED_ANCHORS} if history.kills.get(ANCHOR_SERVERS) else set()
+    found = wrong_with_faults(history.faults, expected=OF_KILLS | without_anchors)
+    found += [] if any(each.is_refused for each in history.tries) else ["the cap was not reached"]
+    anchors = {}
+    for number in homes.machines:
+        with homes.open(address, number) as ledger:
+            anchors[f"home {number}"] = anchors_at_home(ledger)
+            verified = ledger.verify(receipts=receipts, full=True)
+            found += [] if verified else [f"home {number}: {verified}"]
+    with homes.open_in_empty_home(address, homes.machines[-1]) as ledger:
+        events = events_of(ledger)
+        anchors["shared"] = shared_anchors(ledger)
+        found += wrong_with_requests(ledger, history.requests)
+        found += wrong_with_a_crowd(events, history.tries, cap=history.cap)
+        found += wrong_with_acknowledgements(history.tries, history.looks)
+        verified = ledger.verify(receipts=receipts, full=True)
+        found += [] if verified else [f"an empty home: {verified}"]
+    return found + wrong_with_anchors(events, anchors) + wrong_with_the_end(events, anchors["shared"])
+
+
+@contextmanager
+def _ordering(command: list[str]) -> Iterator[Callable[..., None]]:
+    """A program that gets orders and confirms each."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as program:  # type: ignore[call-overload]
+
+        def order(*words: object) -> None:
+            print(*words, file=program.stdin, flush=True)
+            if program.stdout.readline() != "done\n":
+                raise RuntimeError(f"the order {words} failed")
+
+        yield order
+
+
+def _histories(directory: str) -> Iterator[list[dict[str, Any]]]:
+    for path in sorted(Path(directory).glob("*.jsonl")):
+        yield [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _crowd_history(
+    histories: list[list[dict[str, Any]]], cap: int, kills: Mapping[str, int], looks: Iterable[tuple[int, int]]
+) -> CrowdHistory:
+    begun = [told for lines in histories for told in _tries(lines)]
+    by_number: dict[int, list[dict[str, Any]]] = {}
+    for told in begun:
+        by_number.setdefault(told["number"], []).append(told)
+    known: dict[str, Receipt] = {}
+    for told in begun:
+        text = told.get("receipt")
+        told["receipt"] = text and known.setdefault(text, Receipt.from_json(text) if text not in known else known[text])
+    return CrowdHistory(
+        cap,
+        kills,
+        tuple(_raced(number, tries) for number, tries in by_number.items() if any(each["receipt"] for each in tries)),
+        tuple(Try(each["question"], each["cost"], each["begun"], each.get("ended"), each["receipt"]) for each in begun),
+        Counter(line["fault"] for lines in histories for line in lines if "fault" in line),
+        sum(each.get("attempt", 1) > 1 for each in begun),
+        sum("reply" in each for each in begun),
+        tuple(looks),
+    )
+
+
+def _tries(lines: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Each try of a process with all that it was told of it; what it was told comes after what it wrote of the try."""
+    found: list[dict[str, Any]] = []
+    for line in lines:
+        if "number" in line:
+            found.append(dict(line))
+        elif found:
+            found[-1] |= line
+    return iter(found)
+
+
+def _raced(number: int, tries: list[dict[str, Any]]) -> Request:
+    receipts = dict.fromkeys(told["receipt"] for told in tries if told["receipt"])
+    replies = dict.fromkeys(told["reply"] for told in tries if "reply" in told)
+    return Request(f"request {number}", tries[0]["question"], tuple(receipts), tuple(replies))
 
 
 def _command(program: str, *arguments: object) -> list[str]:

@@ -46,10 +46,24 @@ class Pooler:
             self.stop()
             raise
 
+    @classmethod
+    def for_kills(cls, server: PostgresServer, size: int) -> Self:
+        """One in session mode that finds its server soon after a kill, and lets nobody wait long for a session."""
+        return cls(server, "session", size=size, server_login_retry="1", query_wait_timeout="20")
+
     @property
     def service_url(self) -> str:
         """Where the role of the service connects through the pooler."""
-        return re.sub(r":\d+/", f":{self.port}/", self._server.service_url)
+        return self.through(self._server.service_url)
+
+    @property
+    def steward_url(self) -> str:
+        """Where the role of the steward connects through the pooler."""
+        return self.through(self._server.steward_url)
+
+    def through(self, url: str) -> str:
+        """An address of the server, through the pooler."""
+        return re.sub(r":\d+/", f":{self.port}/", url)
 
     def change(self, **settings: str) -> None:
         """Give it other settings while it runs, which its clients do not see."""
@@ -76,7 +90,7 @@ class Pooler:
         self.stop()
 
     def _write(self) -> None:
-        roles = [self._server.service_url, self._server.superuser_url]
+        roles = [self._server.service_url, self._server.steward_url, self._server.superuser_url]
         pairs = [re.search(r"//(\w+):(\w+)@", url) for url in roles]
         users = self.directory / "users.txt"
         users.write_text("".join(f'"{pair[1]}" "{pair[2]}"\n' for pair in pairs if pair))

@@ -35,7 +35,8 @@ from processes import ENDED, children, is_child, state, wait_for
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OWNER, ENGINE, SERVICE, SUPERUSER = "data_owner", "analyst_engine", "ledger_service", "postgres"
+OWNER, ENGINE, SERVICE, STEWARD = "data_owner", "analyst_engine", "ledger_service", "ledger_steward"
+SUPERUSER = "postgres"
 DATABASE = "records"
 INSTALLED = Path("/usr/lib/postgresql")
 ZONE = "America/New_York"  # of every session that sets no other; not UTC, so that a zone nobody asked for shows
@@ -43,13 +44,14 @@ ZONE = "America/New_York"  # of every session that sets no other; not UTC, so th
 WAL_SEGMENT = 16 * 2**20
 
 # `read` ends at a line (start again, or stop) or at the end of the pipe (our death); setpriv ends the server should the
-# guardian die. What a killed server leaves outside of its directory (shared memory) goes with it.
+# guardian die. What a killed server leaves outside of its directory (shared memory) goes with it. The end is an
+# immediate one (QUIT): a fast one writes all databases to the disk first, which took more than a minute on a busy one.
 GUARDIAN = """
 directory=$1; shift
 serve() { setpriv --pdeathsig INT "$@" >>"$directory/log" 2>&1 </dev/null & }
 serve "$@"
 while read -r order && [ "$order" = start ]; do wait $!; serve "$@"; done
-kill -INT $! 2>/dev/null
+kill -QUIT $! 2>/dev/null
 wait $!
 segment=$(sed -n '7s/.* //p' "$directory/data/postmaster.pid" 2>/dev/null)
 [ -z "$segment" ] || ipcrm --shmem-id "$segment" 2>/dev/null
@@ -68,7 +70,7 @@ DURABLE = dict.fromkeys(FAST, "on") | {"recovery_init_sync_method": "syncfs"}
 ROLES = f"""
 REVOKE ALL ON DATABASE {DATABASE} FROM PUBLIC;
 GRANT CONNECT, TEMPORARY ON DATABASE {DATABASE} TO {ENGINE};
-GRANT CONNECT ON DATABASE {DATABASE} TO {SERVICE};
+GRANT CONNECT ON DATABASE {DATABASE} TO {SERVICE}, {STEWARD};
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 GRANT CREATE, USAGE ON SCHEMA public TO {OWNER};
 GRANT USAGE ON SCHEMA public TO {ENGINE};
@@ -94,7 +96,7 @@ class PostgresServer:
         if binaries is None:
             raise FileNotFoundError(f"no PostgreSQL server under {INSTALLED}: apt-get install postgresql")
         self._binaries = binaries
-        self._passwords = {role: secrets.token_hex(16) for role in (OWNER, ENGINE, SERVICE, SUPERUSER)}
+        self._passwords = {role: secrets.token_hex(16) for role in (OWNER, ENGINE, SERVICE, STEWARD, SUPERUSER)}
         self.directory = Path(tempfile.mkdtemp(prefix="discreet-postgres-", dir="/tmp"))
         self.clock = None if clock is None else Clock(self.directory, clock)
         self._guardian: subprocess.Popen[bytes] | None = None
@@ -121,6 +123,11 @@ class PostgresServer:
     def service_url(self) -> str:
         """Where the role connects that may CONNECT and nothing more until the owner grants it."""
         return self._url(SERVICE)
+
+    @property
+    def steward_url(self) -> str:
+        """Where the role connects that may also register datasets and set budgets, once the owner grants it."""
+        return self._url(STEWARD)
 
     @property
     def superuser_url(self) -> str:
@@ -309,7 +316,7 @@ class PostgresServer:
     def _make_database(self) -> None:
         root = self.superuser_url.removesuffix(DATABASE) + "template1"
         with psycopg.connect(root, autocommit=True) as connection:
-            for role in (OWNER, ENGINE, SERVICE):
+            for role in (OWNER, ENGINE, SERVICE, STEWARD):
                 connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD '{self._passwords[role]}'")
             # A new database would be three hundred files more to sync at the first kill.
             connection.execute(f"ALTER DATABASE postgres RENAME TO {DATABASE}")

@@ -34,7 +34,7 @@ from discreet.ledger.integrity.verification import IntegrityFinding, open_findin
 from discreet.ledger.records.chain import Kind, State, link_of
 from discreet.ledger.stores import postgres, sqlite
 from discreet.ledger.transactions.statements import LedgerWriter
-from servers import DATABASE, OWNER, SERVICE, PostgresServer
+from servers import DATABASE, OWNER, SERVICE, STEWARD, PostgresServer
 
 TENTH = EPSILON_UNITS // 10
 PAGE = 3  # events in a page, so that short chains have several
@@ -52,6 +52,7 @@ class Place:
     service: str
     tamperer: str
     owner: str = ""
+    steward: str = ""
 
 
 class Hand:
@@ -88,6 +89,7 @@ class Hand:
         """Do work of the ledger, with no guards but those in its own statements; how many rows each of them changed."""
         writer, writes = LedgerWriter(self._work), []
         writer.write = lambda statement, values: writes.append((self._translated(statement), values))
+        writer.write_as_steward = lambda write, values: writer.write(write.statement(values), values)
         work(writer)
         return [self._connection.execute(statement, values).rowcount for statement, values in writes]
 
@@ -135,7 +137,7 @@ def _on_sqlite(path: str, *, is_kept: bool) -> Iterator[Hand]:
         triggers = raw.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
         for name, _ in triggers:
             raw.execute(f"DROP TRIGGER {name}")
-        yield Hand(raw, sqlite._SQLiteTransaction(raw), sqlite._sqlite, "rowid")
+        yield Hand(raw, sqlite.SQLiteTransaction(raw), sqlite._sqlite, "rowid")
         for _, statement in triggers:
             raw.execute(statement)
         raw.execute("COMMIT" if is_kept else "ROLLBACK")
@@ -229,8 +231,8 @@ def new_database(server: PostgresServer, name: str) -> Place:
     name = f"{name}_{next(_NUMBERS)}"
     with psycopg.connect(server.superuser_url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} OWNER {OWNER}".encode())
-        connection.execute(f"GRANT CONNECT ON DATABASE {name} TO {SERVICE}".encode())
-    addresses = (server.service_url, server.superuser_url, server.owner_url)
+        connection.execute(f"GRANT CONNECT ON DATABASE {name} TO {SERVICE}, {STEWARD}".encode())
+    addresses = (server.service_url, server.superuser_url, server.owner_url, server.steward_url)
     return Place(*(address.removesuffix(DATABASE) + name for address in addresses))
 
 

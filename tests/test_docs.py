@@ -3,7 +3,8 @@
 A block marked `pycon run` is retyped line by line, one marked `python run` is run whole, and the blocks of a page share
 one fresh process in an empty directory. Where a line releases something, noisy digits are ignored; everything else is
 compared to the letter. Lines with a `$` in a block marked `console run` are commands, run in the same directory after
-all of the page's Python; blocks marked `postgresql` are run against a real server in the place of db.example.org.
+all of the page's Python; blocks marked `postgresql` are run against a real server in the place of db.example.org. So
+are those marked `machines`, where the word before the `$` names the machine.
 """
 
 import ast
@@ -15,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -77,7 +79,10 @@ BLOCK = re.compile(
 TERMINAL = re.compile(
     r"^```(?P<kind>console|sql) (?P<where>run|postgresql)\n(?P<code>.*?)^```\n", re.MULTILINE | re.DOTALL
 )
-VARYING = re.compile(r"ed25519:\S{44}|\b[0-9a-f]{12,32}\b|\d{4}-\d\d-\d\d(T\S+)?|version \d+")
+STEP = re.compile(r"^```(?P<kind>console|python|sql) machines\n(?P<code>.*?)^```\n", re.MULTILINE | re.DOTALL)
+KEY = re.compile(r"ed25519:\S{44}|\b[0-9a-f]{16}\b")
+PROMPT = re.compile(r"^([\w-]+)\$ ", re.MULTILINE)
+VARYING = re.compile(r" +\d+ (?:s|min|h|d)\b|ed25519:\S{44}|\b[0-9a-f]{12,32}\b|\d{4}-\d\d-\d\d(T\S+)?|version \d+")
 NUMBER = re.compile(r"-?\d[\d,]*(\.\d+)?")
 RECEIPT = re.compile(r"receipt  [0-9a-f]{12}")
 PLACEHOLDERS = {"mine.py", "b.py", "test_b.py"}
@@ -250,6 +255,7 @@ def test_the_commands_for_postgresql_work_on_a_real_server(
     page = page.replace("db.example.org", f"127.0.0.1:{durable_postgres.port}")
     service = re.search(r'ledger="(postgresql://\S+)"', page)
     blocks = [block for block in TERMINAL.finditer(page) if block["where"] == "postgresql"]
+    ask_once(str(tmp_path / "empty" / "ledger.sqlite"))  # for the move
     assert service
     assert [block["kind"] for block in blocks[:2]] == ["sql", "console"]
     with psycopg.connect(durable_postgres.superuser_url, autocommit=True) as superuser:
@@ -260,6 +266,71 @@ def test_the_commands_for_postgresql_work_on_a_real_server(
                 assert VARYING.sub("#", ran(command, tmp_path, environment)) == VARYING.sub("#", expected), command
             if place == 1:
                 ask_once(service[1])
+
+
+def test_the_walk_over_several_machines_works_on_a_real_server(
+    postgres_installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Keys that a command prints take the place of those that the page shows, also in later commands."""
+    monkeypatch.setenv("PGPASSWORD", "...")
+    secret = tmp_path / "empty"
+    secret.mkdir()
+    # a path about as long as that of the page, which is printed and wrapped
+    with PostgresServer(durable=True) as server, tempfile.TemporaryDirectory(prefix="d", dir="/tmp") as shared:
+        page = (DOCS / "runbook-ledger.md").read_text(encoding="utf-8")
+        for shown, real in {
+            "anchors.example.org": f"127.0.0.1:{server.port}",
+            "db.example.org": f"127.0.0.1:{server.port}",
+            "/mnt/anchors": shared,
+            "/run/secrets/discreet": str(secret),
+        }.items():
+            page = page.replace(shown, real)
+        make_roles(server, page)
+        keys: dict[str, str] = {}
+        for place, block in enumerate(STEP.finditer(page)):
+            for machine, command, expected in steps(block):
+                environment = surroundings(tmp_path) | {"DISCREET_HOME": str(tmp_path / machine)}
+                printed = ran(replaced(command, keys), tmp_path, environment)
+                assert VARYING.sub("#", printed) == VARYING.sub("#", expected), command
+                keys |= dict(zip(KEY.findall(expected), KEY.findall(printed), strict=True))
+            if place == 0:
+                monkeypatch.setenv("DISCREET_HOME", str(tmp_path / "owner"))
+                ask_once(f"postgresql://discreet_steward@127.0.0.1:{server.port}/ledger")
+            if block["kind"] == "sql":
+                run_in_psql(server, block["code"])
+            if block["kind"] == "python":
+                monkeypatch.setenv("DISCREET_HOME", str(tmp_path / "container"))
+                exec(compile(f"{block['code']}\nledger.close()", "<page>", "exec"), {})
+
+
+def make_roles(server: PostgresServer, page: str) -> None:
+    """Run the first statements for PostgreSQL: its roles and its database."""
+    block = next(block for block in TERMINAL.finditer(page) if block["where"] == "postgresql")
+    with psycopg.connect(server.superuser_url, autocommit=True) as superuser:
+        for statement in block["code"].split(";\n")[:-1]:
+            superuser.execute(statement.encode())
+
+
+def run_in_psql(server: PostgresServer, code: str) -> None:
+    """Run statements as the superuser, with the commands of psql."""
+    binaries = postgres_binaries()
+    assert binaries
+    command = [binaries / "psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", server.superuser_url]
+    subprocess.run(command, input=code, text=True, check=True, capture_output=True)
+
+
+def steps(block: re.Match[str]) -> Iterator[tuple[str, str, str]]:
+    """The machine, what is typed there, and what the page says is printed."""
+    if block["kind"] != "console":
+        return
+    _, *parts = PROMPT.split(block["code"])
+    for machine, part in zip(parts[::2], parts[1::2], strict=True):
+        command, _, printed = part.partition("\n")
+        yield machine, command, printed
+
+
+def replaced(command: str, keys: dict[str, str]) -> str:
+    return KEY.sub(lambda found: keys.get(found[0], found[0]), command)
 
 
 def ask_once(ledger: str) -> None:
@@ -499,6 +570,18 @@ def test_the_versions_of_the_ledgers_schema_are_those_of_the_library():
     page = (DOCS / "compatibility.md").read_text(encoding="utf-8")
     assert f"| ledger schema {sqlite_schema.VERSION} (SQLite) |" in page
     assert f"| ledger schema {postgres_schema.VERSION} (PostgreSQL) |" in page
+
+
+def test_the_formats_of_the_ledger_are_on_the_page_about_compatibility():
+    page = (DOCS / "compatibility.md").read_text(encoding="utf-8")
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "src" / "discreet" / "ledger").rglob("*.py")]
+    named = re.compile(r'^\w+ = "(discreet[.][a-z-]+)/(\d)"$', re.MULTILINE)
+    formats = {found for text in texts for found in named.findall(text)}
+    assert len(formats) > 8
+    missing = [f"{name}/{number}" for name, number in sorted(formats) if f"`{name}/" not in page]
+    assert missing == []
+    receipts = next(line for line in page.splitlines() if line.startswith("| `discreet.receipt/"))
+    assert {f"/{number}" for name, number in formats if name == "discreet.receipt"} <= set(re.findall(r"/\d", receipts))
 
 
 def test_the_schema_of_a_release_is_where_the_pages_say():

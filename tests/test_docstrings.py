@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dp
+from discreet import ledger
 
 SOURCE = Path(dp.__file__).parent
 
@@ -270,6 +271,17 @@ def test_help_of_every_public_name_is_complete():
     found = incomplete()
     lines = [f"{name}: {', '.join(lacks)}" for name, lacks in sorted(found.items())]
     assert lines == [], "\n".join(lines)
+
+
+CONSTRUCTED_BY_OURS = ("Ledger", "Signer")
+"""Classes of `discreet.ledger` of which only calls of ours make an object."""
+
+
+def test_every_class_that_the_ledger_exports_describes_what_it_has():
+    exported = {name: getattr(ledger, name) for name in ledger.__all__}
+    kinds = {name: kind for name, kind in exported.items() if isinstance(kind, type)}
+    found = {name: [lack for lack in missing_in_class(kind) if lack != "Example"] for name, kind in kinds.items()}
+    assert {name: lacks for name, lacks in found.items() if lacks and name not in CONSTRUCTED_BY_OURS} == {}
 
 
 def examples(module: str) -> list[doctest.DocTest]:

@@ -239,3 +239,9 @@ def test_a_broken_library_does_not_stop_the_doctor(monkeypatch):
 
     monkeypatch.setattr(doctor, "import_module", broken)
     assert doctor.sandbox_works().status is Status.WARNING
+
+
+def test_what_several_extras_need_is_listed_once():
+    names = [check.name for check in doctor._dependencies()]
+    assert "dp-accounting" in names
+    assert len(names) == len(set(names))

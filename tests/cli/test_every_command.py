@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 from cli.command_tree import COMMANDS, EXAMPLES, LOCAL, OTHERS, SCRIPT, prepare
 from cli.conftest import BY_WARD, CATALOG
 from discreet.cli import app, exit_codes
-from servers import SERVICE
+from servers import SERVICE, STEWARD
 
 NAMES = sorted(COMMANDS)
-NEVER_REFUSED = {"doctor", "local demo", "materialise", "version"}
+NEVER_REFUSED = {"doctor", "ledger key new", "local demo", "materialise", "version"}
 """Commands that need no file, catalog or ledger."""
 CHANGING = {"ledger cap", "ledger rename"}
 """Commands after which the catalog of the other examples is no longer that of the ledger."""
@@ -39,6 +39,13 @@ def test_help_is_printed_in_whole_sentences(name):
     text = result.stdout
     for usual in ("ed25519:...", "postgresql://...", "[...]", "{FILE}..."):
         text = text.replace(usual, "")
+    assert "..." not in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("group", [(), ("ledger",), ("ledger", "key"), ("receipt",), ("release",), ("local",)])
+def test_lists_of_commands_are_not_cut(group):
+    text = invoke([*group, "--help"], COLUMNS="80").stdout.replace("[ARGS]...", "")
     assert "..." not in text
 
 
@@ -99,10 +106,13 @@ def test_a_machine_without_a_directory_ends_with_1(tmp_path):
     assert json.loads(result.stdout)["healthy"] is False
 
 
+ROLES = {"discreet_service": SERVICE, "discreet_steward": STEWARD}
+
+
 def test_the_example_that_needs_a_server_runs_on_one(durable_postgres):
     for more in ([], ["--json"]):
         words = [durable_postgres.owner_url if "db.example.org" in word else word for word in EXAMPLES["ledger create"]]
-        result = invoke([SERVICE if word == "discreet_service" else word for word in [*words, *more]])
+        result = invoke([ROLES.get(word, word) for word in [*words, *more]])
         assert result.exit_code == exit_codes.OK, result.output
     assert json.loads(result.stdout)["role"] == SERVICE
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,9 @@ from typer.testing import CliRunner, Result
 
 from discreet.accounting.filters import Budget
 from discreet.cli import app
-from discreet.errors import LedgerError, NameNotFoundError, ParameterError
+from discreet.errors import LedgerError, NameNotFoundError, ParameterError, Refusal
 from discreet.ledger import Dataset, PostgresLedger, Signer, SQLiteLedger
-from servers import SERVICE
+from servers import SERVICE, STEWARD
 from tampering import new_database
 
 WHY = ("--reason", "a test")
@@ -35,19 +36,44 @@ def said(result: Result) -> str:
 
 def test_a_key_is_listed_and_revoked_by_the_owner(path, tmp_path):
     pod = Signer.at(tmp_path / "pod.key")
+    assert said(run("key", "listed", "--ledger", path)).endswith("shared anchors: not named")
+    said(run("share-anchors", tmp_path / "shared", *WHY, "--ledger", path))
     listed = said(run("key", "list", pod.public, "--name", "pod-2", *WHY, "--ledger", path))
-    assert listed == f"{pod.key}  {pod.public}  pod-2  may charge"
-    first, second = said(run("key", "listed", "--ledger", path)).splitlines()
+    assert listed == f"{pod.key}  pod-2  may charge\n  {pod.public}"
+    first, _, *second, place = said(run("key", "listed", "--ledger", path)).splitlines()
+    assert place == f"shared anchors: {tmp_path / 'shared'}"
     assert first.endswith("owner  may charge, and lists keys")
-    assert second == listed
-    assert said(run("key", "revoke", pod.key, *WHY, "--ledger", path)).endswith("pod-2  revoked")
+    assert second == listed.splitlines()
+    assert "pod-2  revoked\n" in said(run("key", "revoke", pod.key, *WHY, "--ledger", path))
     document = json.loads(said(run("key", "listed", "--ledger", path, "--json")))
     assert [each["is_revoked"] for each in document["keys"]] == [False, True]
+    assert document["shared_anchors"] == str(tmp_path / "shared")
 
 
 def test_what_is_no_key_or_not_listed_is_refused(path):
     assert isinstance(run("key", "list", "5a1b", "--name", "pod", *WHY, "--ledger", path).exception, ParameterError)
     assert isinstance(run("key", "revoke", "5a1b", *WHY, "--ledger", path).exception, NameNotFoundError)
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (("key", "list", "PUBLIC", "--name", "pod", *WHY), "discreet ledger share-anchors PLACE --reason TEXT"),
+        (("key", "revoke", "5a1b2c3d4e5f6a7b", *WHY), "discreet ledger key listed"),
+        (("recover", "--signing-key", "OPEN", *WHY), "discreet ledger key rotate --signing-key"),
+        (("verify", "--signing-key", "NONE"), "discreet ledger key new --signing-key"),
+        (("share-anchors", "NONE/anchors", *WHY), "the path of a directory that all machines mount"),
+    ],
+)
+def test_a_refusal_advises_a_command_and_no_python(path, tmp_path, words, advice):
+    public = Signer.at(tmp_path / "open.key").public
+    (tmp_path / "open.key").chmod(0o644)
+    for name, given in {"PUBLIC": public, "OPEN": str(tmp_path / "open.key"), "NONE": str(tmp_path / "none")}.items():
+        words = tuple(word.replace(name, given) for word in words)
+    refused = run(*words, "--ledger", path).exception
+    assert isinstance(refused, Refusal)
+    assert advice in refused.instead
+    assert not re.search(r"\w\(|\w=[\"']", f"{refused.what} {refused.because} {refused.instead}")
 
 
 def test_another_machine_than_the_owners_lists_nothing(path, tmp_path):
@@ -60,9 +86,16 @@ def test_another_machine_than_the_owners_lists_nothing(path, tmp_path):
 
 def test_a_lost_owners_key_is_replaced_by_a_takeover(path, tmp_path):
     elsewhere = ("--signing-key", tmp_path / "new.key", "--anchors", tmp_path / "none")
-    told = said(run("key", "take-over", "--reason", "the disk was lost", "--ledger", path, *elsewhere))
+    words = ("key", "take-over", "--reason", "the disk was lost", "--ledger", path, *elsewhere)
+    refused = run(*words).exception
+    assert "key new" in refused.instead
+    assert not (tmp_path / "new.key").exists()
+    made = said(run("key", "new", *elsewhere[:2]))
+    assert made == said(run("key", "show", *elsewhere[:2]))
+    assert isinstance(run("key", "new", *elsewhere[:2]).exception, ParameterError)
+    told = said(run(*words))
     assert told.startswith(Signer.at(tmp_path / "new.key").key)
-    assert told.endswith("may charge, and lists keys")
+    assert "may charge, and lists keys\n" in told
 
 
 def test_shared_anchors_are_named_once_and_found_by_a_second_machine(path, tmp_path):
@@ -77,12 +110,14 @@ def test_shared_anchors_are_named_once_and_found_by_a_second_machine(path, tmp_p
 @pytest.mark.full
 def test_the_walk_of_the_runbook_on_postgresql(durable_postgres, tmp_path):
     place = new_database(durable_postgres, "several")
-    said(run("create", place.owner, "--role", SERVICE, "--shared-anchors", tmp_path / "shared"))
+    words = ("create", place.owner, "--role", SERVICE, "--steward", STEWARD, "--shared-anchors", tmp_path / "shared")
+    assert said(run(*words)).endswith(f"shared anchors: {tmp_path / 'shared'}")
+    assert json.loads(said(run(*words, "--json")))["shared_anchors"] == str(tmp_path / "shared")
     pod = Signer.at(tmp_path / "pod.key")
     said(run("key", "list", pod.public, "--name", "pod-2", *WHY, "--ledger", place.owner))
     told = said(run("key", "listed", "--ledger", place.service))
-    assert len(told.splitlines()) == 2
-    with PostgresLedger(place.service, key=tmp_path / "pod.key", anchors=tmp_path / "none") as ledger:
+    assert len(told.splitlines()) == 5
+    with PostgresLedger(place.steward, key=tmp_path / "pod.key", anchors=tmp_path / "none") as ledger:
         ledger.register(Dataset(name="visits", source="v.csv", unit="one p", facts="{}", budget=Budget(epsilon=1)))
         assert ledger.verify()
     by_the_service = run("key", "revoke", pod.key, *WHY, "--ledger", place.service)

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from discreet.cli import app
 from discreet.cli.opening import open_file_ledger, open_ledger_at, refuse_ledger_file
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger import SQLiteLedger
+from discreet.ledger import Signer, SQLiteLedger
 
 
 @pytest.fixture
@@ -20,9 +20,14 @@ def path(tmp_path):
 
 def test_a_ledger_is_opened_with_the_key_and_the_anchors_that_are_named(path, tmp_path):
     for way in (open_ledger_at, open_file_ledger):
+        with pytest.raises(ParameterError, match="no file at that path") as caught:
+            way(str(path), tmp_path / "own.key", tmp_path / "vault")
+        assert f"key new --signing-key {tmp_path / 'own.key'}" in caught.value.instead
+    assert list(tmp_path.iterdir()) == [path]
+    Signer.at(tmp_path / "own.key")
+    for way in (open_ledger_at, open_file_ledger):
         with way(str(path), tmp_path / "own.key", tmp_path / "vault") as ledger:
             assert ledger.verify().ok
-    assert (tmp_path / "own.key").exists()
     assert (tmp_path / "vault").is_dir()
 
 

@@ -20,7 +20,7 @@ import pytest
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.ledger import Dataset, Ledger, PostgresLedger, Receipt, Reservation, SQLiteLedger
-from servers import SERVICE, PostgresServer
+from servers import SERVICE, STEWARD, PostgresServer
 from tampering import roll_back, tampering
 
 FACTS = '{"columns": {"ward": "text", "cost": "integer"}}'
@@ -40,7 +40,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()"""
 def ledger_server(postgres_installed: None) -> Iterator[PostgresServer]:
     """A durable PostgreSQL with a ledger in it, for tests that do it no harm."""
     with PostgresServer(durable=True) as server:
-        PostgresLedger.create(server.owner_url, role=SERVICE)
+        PostgresLedger.create(server.owner_url, role=SERVICE, steward=STEWARD)
         yield server
 
 
@@ -50,8 +50,8 @@ def postgres_address(ledger_server: PostgresServer, discreet_home: Path) -> str:
     with psycopg.connect(ledger_server.superuser_url) as connection:
         connection.execute(ALONE)
         connection.execute(EMPTIED.encode())
-    PostgresLedger.create(ledger_server.owner_url, role=SERVICE)  # this test's key is the owner's
-    return ledger_server.service_url
+    PostgresLedger.create(ledger_server.owner_url, role=SERVICE, steward=STEWARD)  # this test's key is the owner's
+    return ledger_server.steward_url
 
 
 @pytest.fixture

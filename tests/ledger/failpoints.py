@@ -28,8 +28,7 @@ class Step(NamedTuple):
     """Where a client dies, and whether it must be charged then: True, False, or None where either may be.
 
     `act` is T1 or T2, `within` the kind of transaction, `statement` how the statement, or one inside it, begins; a step
-    without one is reached by the program itself. `is_new` asks as an analyst whom the ledger does not know yet, which
-    is the longer way of T1; `is_long` takes the longer way of T2.
+    without one is reached by the program itself. `is_new` asks as an analyst whom the ledger does not know yet.
     """
 
     name: str
@@ -39,7 +38,6 @@ class Step(NamedTuple):
     when: str = BEFORE
     charged: bool | None = True
     is_new: bool = False
-    is_long: bool = False
 
 
 MOMENTS = (
@@ -73,30 +71,25 @@ SQLITE = (
     Step("after_the_reply_is_read", "T2", READING, "COMMIT"),
 )
 
-CHARGE, ANSWER = "discreet.charge", "discreet.answer"
 POSTGRES = (
     *MOMENTS,
-    Step("before_the_charge_is_sent", "T1", READING, CHARGE, charged=False),
-    Step("the_charge_was_sent", "T1", READING, CHARGE, SENT, charged=None),
-    Step("the_charge_is_done_and_its_reply_unread", "T1", READING, CHARGE, REPLIED),
-    Step("before_the_longer_way", "T1", WRITING, "BEGIN", charged=False, is_new=True),
-    Step("the_locks_were_asked_for", "T1", WRITING, "SELECT d.*", SENT, charged=False, is_new=True),
-    Step("under_the_locks", "T1", WRITING, "UPDATE datasets", charged=False, is_new=True),
-    Step("before_the_first_commit", "T1", WRITING, "COMMIT", charged=False, is_new=True),
-    Step("the_first_commit_was_sent", "T1", WRITING, "COMMIT", SENT, charged=None, is_new=True),
-    Step("the_first_commit_is_done_and_its_reply_unread", "T1", WRITING, "COMMIT", REPLIED, is_new=True),
-    Step("before_the_answer_is_sent", "T2", READING, ANSWER),
-    Step("the_answer_was_sent", "T2", READING, ANSWER, SENT),
-    Step("the_answer_is_stored_and_its_reply_unread", "T2", READING, ANSWER, REPLIED),
-    Step("before_the_second_lock", "T2", WRITING, "BEGIN", is_long=True),
-    Step("the_second_lock_was_asked_for", "T2", WRITING, "SELECT d.*", SENT, is_long=True),
-    Step("under_the_second_lock", "T2", WRITING, "UPDATE datasets", is_long=True),
-    Step("before_the_second_commit", "T2", WRITING, "COMMIT", is_long=True),
-    Step("the_second_commit_was_sent", "T2", WRITING, "COMMIT", SENT, is_long=True),
-    Step("the_second_commit_is_done_and_its_reply_unread", "T2", WRITING, "COMMIT", REPLIED, is_long=True),
-    Step("before_the_reply_is_asked_for", "T2", READING, "SELECT", is_long=True),
-    Step("the_reply_was_asked_for", "T2", READING, "SELECT", SENT, is_long=True),
-    Step("the_reply_has_arrived_unread", "T2", READING, "SELECT", REPLIED, is_long=True),
+    Step("before_looking_for_an_answer", "T1", READING, "SELECT", charged=False),
+    Step("before_the_lock", "T1", WRITING, "BEGIN", charged=False),
+    Step("the_locks_were_asked_for", "T1", WRITING, "SELECT d.*", SENT, charged=False),
+    Step("under_the_locks", "T1", WRITING, "UPDATE datasets", charged=False),
+    Step("before_the_share_of_a_new_analyst", "T1", WRITING, "INSERT INTO analysts", charged=False, is_new=True),
+    Step("before_the_first_commit", "T1", WRITING, "COMMIT", charged=False),
+    Step("the_first_commit_was_sent", "T1", WRITING, "COMMIT", SENT, charged=None),
+    Step("the_first_commit_is_done_and_its_reply_unread", "T1", WRITING, "COMMIT", REPLIED),
+    Step("before_the_second_lock", "T2", WRITING, "BEGIN"),
+    Step("the_second_lock_was_asked_for", "T2", WRITING, "SELECT d.*", SENT),
+    Step("under_the_second_lock", "T2", WRITING, "UPDATE datasets"),
+    Step("before_the_second_commit", "T2", WRITING, "COMMIT"),
+    Step("the_second_commit_was_sent", "T2", WRITING, "COMMIT", SENT),
+    Step("the_second_commit_is_done_and_its_reply_unread", "T2", WRITING, "COMMIT", REPLIED),
+    Step("before_the_reply_is_asked_for", "T2", READING, "SELECT"),
+    Step("the_reply_was_asked_for", "T2", READING, "SELECT", SENT),
+    Step("the_reply_has_arrived_unread", "T2", READING, "SELECT", REPLIED),
 )
 
 
@@ -172,9 +165,7 @@ class Failpoint:
         os.kill(os.getpid(), signal.SIGKILL)
 
     def watch(self, ledger: Ledger) -> None:
-        """See every statement of a ledger on SQLite, whose connection is there from the beginning; go the long way."""
-        if self._step is not None and self._step.is_long:
-            ledger._store.answer_at_once = lambda _: None  # type: ignore[method-assign]
+        """See every statement of a ledger on SQLite, whose connection is there from the beginning."""
         if isinstance(ledger, SQLiteLedger):
             ledger._store._connected.connection.set_trace_callback(self.before)  # type: ignore[attr-defined]
 
@@ -187,7 +178,7 @@ class Failpoint:
             return False
         place = (self._step.act, self._step.within)
         wanted = self._step.statement
-        begins = statement.startswith(wanted) or f"({wanted}" in statement or f"LATERAL {wanted}(" in statement
+        begins = statement.startswith(wanted) or f"({wanted}" in statement
         return place == (self.act, self._within) and begins
 
 

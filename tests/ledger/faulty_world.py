@@ -132,7 +132,7 @@ def fork_amid_threads(path: str) -> None:
     print(ends == [0] * 5 and ledger.verify().ok)
 
 
-def fork_while_it_is_witnessed(path: str) -> None:
+def fork_while_a_position_is_recorded(path: str) -> None:
     """Fork while another thread notes how far the chain has come, and charge in the child."""
     ledger = registered(path)
     charge(ledger)

@@ -1,8 +1,8 @@
 """Writes a small ledger with one of everything in it, and a receipt of it.
 
 The golden files of a schema version are made once, when that version is released, and never again:
-    python tests/ledger/make_golden.py tests/golden/ledger/v4.sqlite
-    PYTHONPATH=tests python tests/ledger/make_golden.py tests/golden/ledger/v5.postgres.sql
+    python tests/ledger/make_golden.py tests/golden/ledger/v5.sqlite
+    PYTHONPATH=tests python tests/ledger/make_golden.py tests/golden/ledger/v7.postgres.sql
     python tests/ledger/make_golden.py tests/golden/ledger/budgets.sqlite
 The last was made by sessions, when a budget that did not say so reserved no delta.
 """
@@ -165,12 +165,13 @@ def _first_receipt(ledger: Ledger) -> str:
 
 @contextmanager
 def database(home: Path) -> Iterator[tuple[PostgresLedger, list[object]]]:
-    from servers import SERVICE, PostgresServer, postgres_binaries  # noqa: PLC0415 - for PostgreSQL only
+    from servers import SERVICE, STEWARD, PostgresServer, postgres_binaries  # noqa: PLC0415 - for PostgreSQL only
 
     with PostgresServer(durable=True) as server:
-        PostgresLedger.create(server.owner_url, role=SERVICE)
+        options = {"key": home / "key", "anchors": home / "anchors"}
+        PostgresLedger.create(server.owner_url, role=SERVICE, steward=STEWARD, **options)
         command = [postgres_binaries() / "pg_dump", "--inserts", "--schema=discreet", server.superuser_url]
-        with PostgresLedger(server.service_url, lease=LEASE, key=home / "key", anchors=home / "anchors") as ledger:
+        with PostgresLedger(server.steward_url, lease=LEASE, **options) as ledger:
             yield ledger, command
 
 

@@ -17,7 +17,7 @@ from discreet.ledger import Ledger, PostgresLedger, Reservation, State
 from discreet.ledger.records import faults
 from histories import wrong_with_requests
 from ledger.failpoints import BEFORE, POSTGRES, REPLIED, SQLITE, Failpoint, Step, WatchedConnection
-from servers import SERVICE, PostgresServer
+from servers import SERVICE, STEWARD, PostgresServer
 
 QUESTION = "ab"
 TENTH = 10**11
@@ -69,7 +69,7 @@ def harmed(durable_postgres: PostgresServer) -> PostgresServer:
     """A server that is killed; each test has a ledger of its own in it."""
     with psycopg.connect(durable_postgres.owner_url, autocommit=True) as connection:
         connection.execute("DROP SCHEMA IF EXISTS discreet CASCADE")
-    PostgresLedger.create(durable_postgres.owner_url, role=SERVICE)
+    PostgresLedger.create(durable_postgres.owner_url, role=SERVICE, steward=STEWARD)
     return durable_postgres
 
 
@@ -90,7 +90,7 @@ def test_a_server_killed_under_load_keeps_what_it_acknowledged_and_charges_nothi
     """Eight spenders go on through every crash, each asking again under the same request key."""
     requests = asked_through(harmed, harm, times=times)
     assert len(requests) >= times
-    with PostgresLedger(harmed.service_url) as ledger:
+    with PostgresLedger(harmed.steward_url) as ledger:
         assert wrong_with_requests(ledger, requests) == []
 
 
@@ -163,12 +163,12 @@ def test_a_connection_lost_at_any_step_is_made_again_and_the_outcome_looked_up(
 @pytest.mark.parametrize("step", [step for step in POSTGRES if step.when == REPLIED], ids=lambda step: step.name)
 def test_an_outcome_that_cannot_be_looked_up_is_told_as_unknown_and_found_later(harmed, cutting, dataset, turn, step):
     """The commit is durable, its acknowledgement is lost, and the server is gone before anybody can ask."""
-    with PostgresLedger(harmed.service_url, lease=0.3) as setting_up:
+    with PostgresLedger(harmed.steward_url, lease=0.3) as setting_up:
         setting_up.register(dataset())
         if not step.is_new:
             setting_up.set_quota("visits", "ann", failures=9, reason="known")
     cut = cutting(CutByTheServer(step, harmed))
-    with PostgresLedger(harmed.service_url, lease=0.3) as ledger:
+    with PostgresLedger(harmed.steward_url, lease=0.3) as ledger:
         cut.watch(ledger)
         with pytest.raises(LedgerError) as lost:
             _ask_and_answer(ledger, turn, cut)

@@ -238,8 +238,10 @@ def _without_a_trigger(tamperer: str) -> str:
         (written,) = _as_owner(tamperer, "SELECT sql FROM sqlite_schema WHERE name = 'no_refunds'")
         _as_owner(tamperer, "DROP TRIGGER no_refunds")
         return written
-    (written,) = _as_owner(tamperer, "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgname = 'dataset_rules'")
-    _as_owner(tamperer, "DROP TRIGGER dataset_rules ON discreet.datasets")
+    (written,) = _as_owner(
+        tamperer, "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgname = 'datasets_before_update'"
+    )
+    _as_owner(tamperer, "DROP TRIGGER datasets_before_update ON discreet.datasets")
     return written
 
 

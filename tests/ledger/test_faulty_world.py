@@ -21,7 +21,7 @@ from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import Kind, Ledger, PostgresLedger, SQLiteLedger, State, SupersededError
 from discreet.ledger.records import faults
 from processes import state, wait_for
-from servers import SERVICE, PostgresServer
+from servers import SERVICE, STEWARD, PostgresServer
 
 PROGRAM = Path(__file__).with_name("faulty_world.py")
 TENTH = 10**11
@@ -116,7 +116,7 @@ def test_sessions_that_slept_past_their_leases_all_give_one_release(address, led
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_child_does_not_wait_for_a_thread_that_stayed_in_its_parent(path, started):
-    assert told(started("fork_while_it_is_witnessed", path)) == "0"
+    assert told(started("fork_while_a_position_is_recorded", path)) == "0"
 
 
 # A disk that is full while an answer is stored
@@ -127,7 +127,7 @@ def harmed(durable_postgres: PostgresServer) -> PostgresServer:
     """A server whose disk fills; each test has a ledger of its own in it."""
     with psycopg.connect(durable_postgres.owner_url, autocommit=True) as connection:
         connection.execute("DROP SCHEMA IF EXISTS discreet CASCADE")
-    PostgresLedger.create(durable_postgres.owner_url, role=SERVICE)
+    PostgresLedger.create(durable_postgres.owner_url, role=SERVICE, steward=STEWARD)
     return durable_postgres
 
 
@@ -142,7 +142,7 @@ def test_a_full_disk_while_storing_keeps_the_charge_and_the_retry_works_on_sqlit
 @pytest.mark.guarantee("ledger")
 def test_a_full_disk_while_storing_keeps_the_charge_and_the_retry_works_on_postgresql(harmed, dataset, turn):
     payload = os.urandom(40 * 2**20)
-    with PostgresLedger(harmed.service_url) as ledger:
+    with PostgresLedger(harmed.steward_url) as ledger:
         ledger.register(dataset())
         asked = turn(ledger)
         # The limit on files of this test is no full disk to PostgreSQL (53100), but an internal error.
@@ -162,14 +162,14 @@ def test_a_full_disk_while_storing_keeps_the_charge_and_the_retry_works_on_postg
 def moved_clock(other_clocks: None, postgres_installed: None) -> Iterator[PostgresServer]:
     """A PostgreSQL with a ledger in it, whose clock is moved."""
     with PostgresServer(durable=True, clock="+0") as server:
-        PostgresLedger.create(server.owner_url, role=SERVICE)
+        PostgresLedger.create(server.owner_url, role=SERVICE, steward=STEWARD)
         yield server
 
 
 @pytest.mark.pitfall("D")
 @pytest.mark.guarantee("ledger")
 def test_a_server_whose_clock_moves_by_years_keeps_order_and_totals_and_answers_once(moved_clock, dataset, turn):
-    with PostgresLedger(moved_clock.service_url, lease=30) as ledger:
+    with PostgresLedger(moved_clock.steward_url, lease=30) as ledger:
         ledger.register(dataset())
         attempts = [turn(ledger, question="ab", patience=0)]
         for number, shift in enumerate(("+1y", "-1y", "+0")):

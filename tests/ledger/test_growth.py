@@ -21,7 +21,7 @@ from discreet.ledger.integrity.store_pages import StorePages
 from discreet.ledger.integrity.verification import verify_dataset
 from discreet.ledger.transactions import outcome
 from long_ledgers import ANSWER, fill, question
-from servers import SERVICE
+from servers import SERVICE, STEWARD
 from tampering import Place, new_database
 
 FEW, MANY = 200, 2_000
@@ -84,8 +84,8 @@ def file_with(tmp_path: Path, home: dict[str, Path], dataset: Callable[..., Any]
 @pytest.fixture(scope="module")
 def database(ledger_server: Any, home: dict[str, Path], dataset: Callable[..., Any]) -> Place:
     place = new_database(ledger_server, "long")
-    PostgresLedger.create(place.owner, role=SERVICE, **home)
-    filled(PostgresLedger(place.service, **home), place.tamperer, dataset, MANY)
+    PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD, **home)
+    filled(PostgresLedger(place.steward, **home), place.tamperer, dataset, MANY)
     return place
 
 
@@ -140,7 +140,7 @@ def test_every_statement_of_a_charge_finds_its_rows_by_more_than_the_dataset_in_
 
 
 def test_a_charge_and_its_answer_read_a_few_rows_of_postgresql_and_scan_no_table_that_grows(database, home, turn):
-    with PostgresLedger(database.service, lease=LEASE, **home) as ledger:
+    with PostgresLedger(database.steward, lease=LEASE, **home) as ledger:
         before = rows_read(database, ledger)
         for name, act in acts(ledger, turn):
             act()

@@ -12,12 +12,13 @@ import psycopg
 import pytest
 
 from discreet.accounting.costs import NOTHING
+from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError
 from discreet.ledger import Ledger, PostgresLedger, Signer
 from discreet.ledger.records import faults
 from ledger.test_older_copies import _dumped, _restored
-from servers import OWNER, SERVICE, PostgresServer
-from tampering import Place, clean, new_database, tenths
+from servers import OWNER, SERVICE, STEWARD, PostgresServer
+from tampering import TABLES, Place, clean, new_database, tenths
 
 WHY = {"reason": "a test"}
 CENT = Fraction(1, 100)
@@ -28,7 +29,7 @@ class Cluster:
 
     def __init__(self, place: Place, homes: Path, shared: str, machines: int) -> None:
         self.place, self._homes, self._closing = place, homes, ExitStack()
-        PostgresLedger.create(place.owner, role=SERVICE, **self._home(0), shared_anchors=shared)
+        PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD, **self._home(0), shared_anchors=shared)
         for number in range(1, machines):
             self.list_machine(number)
 
@@ -40,7 +41,7 @@ class Cluster:
 
     def open(self, number: int, **options: object) -> Ledger:
         """The ledger as a machine opens it."""
-        return self._closing.enter_context(PostgresLedger(self.place.service, **self._home(number), **options))
+        return self._closing.enter_context(PostgresLedger(self.place.steward, **self._home(number), **options))
 
     def recover(self, **evidence: object) -> None:
         """A recovery where the owner's key is, by the role that owns the database."""
@@ -87,6 +88,13 @@ def anchor_database(ledger_server: PostgresServer) -> Place:
     return place
 
 
+def put_back_with_the_shared_anchors(group: Cluster, dump: str, directory: Path) -> None:
+    """An older copy of the ledger, and with it one of the shared anchors."""
+    _restored(group.place.tamperer, dump)
+    shutil.rmtree(directory / "shared")
+    shutil.copytree(directory / "older", directory / "shared")
+
+
 def refuses(act: Callable[[], object], *sentences: str) -> None:
     with pytest.raises(LedgerError) as caught:
         act()
@@ -130,6 +138,147 @@ def test_a_dump_of_any_moment_that_is_restored_forgets_no_charge(cluster, datase
         charge(ledger, epsilon=CENT)
         assert tenths(ledger) == true + place * CENT * 10
     assert clean(again[-1])
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("B18")
+@pytest.mark.full
+@pytest.mark.parametrize("moment", range(4))
+def test_machines_that_kept_their_homes_go_on_after_the_recovery_of_one(cluster, dataset, charge, moment):
+    """What they anchored and verified of the lost history was counted once, and is not counted again."""
+    machines = 5
+    chance = random.Random(f"{machines} homes, moment {moment}")  # noqa: S311 - which machine acts, not noise
+    group = cluster(machines)
+    running = [group.open(number) for number in range(machines)]
+    running[0].register(dataset())
+
+    def spend() -> None:
+        with ExitStack() as closing:
+            number = chance.randrange(machines)
+            ledger = running[number] if chance.random() < 0.5 else closing.enter_context(group.open(number))
+            charge(ledger, epsilon=CENT)
+            assert chance.random() < 0.5 or ledger.verify()
+
+    for _ in range(chance.randrange(1, 6)):
+        spend()
+    dump = _dumped(group.place.tamperer)
+    for _ in range(chance.randrange(1, 8)):
+        spend()
+    true = tenths(running[0])
+    _restored(group.place.tamperer, dump)
+    group.recover()
+    for place, ledger in enumerate([*map(group.open, range(machines)), *running], start=1):
+        assert ledger.verify()
+        charge(ledger, epsilon=CENT)
+        assert tenths(ledger) == true + place * CENT * 10
+    group.recover()
+    with PostgresLedger(group.place.steward, **group._home(1)) as other:
+        assert other.recover(reason="once more")
+    assert clean(running[0])
+    assert tenths(running[0]) == true + 2 * machines * CENT * 10
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("B18")
+def test_an_anchor_beyond_what_a_recovery_counted_still_refuses_on_the_machine_that_has_it(
+    cluster, dataset, charge, tmp_path
+):
+    """The shared store was put back from an older copy with the database: the other machine's home knows more."""
+    group = cluster(2)
+    first = group.open(0)
+    first.register(dataset())
+    charge(first)
+    dump = _dumped(group.place.tamperer)
+    charge(first)
+    shutil.copytree(tmp_path / "shared", tmp_path / "older")
+    for _ in range(2):
+        with group.open(1) as again:
+            charge(again)
+    true = tenths(first)
+    put_back_with_the_shared_anchors(group, dump, tmp_path)
+    group.empty_home(0)
+    group.recover()
+    refuses(lambda: charge(group.open(1)), faults.BEHIND)
+    with PostgresLedger(group.place.steward, **group._home(1)) as knowing:
+        assert knowing.recover(reason="a restore")
+        assert tenths(knowing) >= true
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("B18")
+def test_a_recovery_from_an_older_copy_of_the_shared_anchors_leaves_other_homes_their_evidence(
+    cluster, dataset, charge, tmp_path
+):
+    """Ledger and shared anchors are put back together, charged, and the ledger is put back once more."""
+    group = cluster(2)
+    first = group.open(0)
+    first.register(dataset())
+    charge(first, epsilon=CENT)
+    dump = _dumped(group.place.tamperer)
+    shutil.copytree(tmp_path / "shared", tmp_path / "older")
+    with group.open(1) as other:
+        receipts = [charge(other, epsilon=CENT) for _ in range(3)]
+        assert other.verify()
+    put_back_with_the_shared_anchors(group, dump, tmp_path)
+    first.close()
+    group.empty_home(0)
+    with group.open(0) as again:
+        for _ in range(6):
+            charge(again, epsilon=CENT)
+    _restored(group.place.tamperer, dump)
+    group.recover()
+    refuses(lambda: charge(group.open(1), epsilon=CENT), faults.BEHIND)
+    with PostgresLedger(group.place.steward, **group._home(1)) as knowing:
+        assert not knowing.verify(receipts=receipts)
+        assert knowing.recover(reason="a restore", receipts=receipts)
+        assert tenths(knowing) == (1 + 6 + 3) * CENT * 10
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("B18")
+@pytest.mark.parametrize("kind", ["directory", "database"])
+def test_a_charge_that_follows_a_restore_at_once_is_refused(
+    cluster, dataset, charge, anchor_database, monkeypatch, kind
+):
+    """Such as a failover to a replica that lags; nothing that was read before it counts."""
+    if kind == "database":
+        monkeypatch.setenv("DISCREET_ANCHORS", anchor_database.owner)
+    group = cluster(2, shared=anchor_database.owner if kind == "database" else "")
+    if kind == "database":
+        monkeypatch.setenv("DISCREET_ANCHORS", anchor_database.service)
+    first, other = group.open(0), group.open(1)
+    first.register(dataset())
+    dump = _dumped(group.place.tamperer)
+    _restored(group.place.tamperer, dump)
+    charge(first, question="aa")
+    dump = _dumped(group.place.tamperer)
+    charge(other, question="bb")
+    _restored(group.place.tamperer, dump)
+    refuses(lambda: charge(first, question="cc"), faults.BEHIND)
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("B18")
+def test_what_a_process_saw_is_compared_though_later_anchors_of_others_are_in_the_chain(
+    cluster, dataset, charge, tmp_path
+):
+    """The anchor of its charge was deleted from the shared store, and others went on from an older copy."""
+    group = cluster(2)
+    first, other = group.open(0), group.open(1)
+    first.register(dataset())
+    charge(first)
+    dump = _dumped(group.place.tamperer)
+    documents = set((tmp_path / "shared").rglob("*.json"))
+    charge(other)
+    _restored(group.place.tamperer, dump)
+    for document in set((tmp_path / "shared").rglob("*.json")) - documents:
+        document.unlink()
+    first.close()
+    group.empty_home(0)
+    with group.open(0) as again:
+        for _ in range(3):
+            charge(again)
+    refuses(lambda: charge(other), faults.BEHIND)
 
 
 @pytest.mark.pitfall("B18")
@@ -248,7 +397,33 @@ def test_a_second_database_keeps_the_anchors_as_a_directory_does(
 def test_anchors_in_a_database_with_a_ledger_are_refused(cluster, ledger_server):
     place = new_database(ledger_server, "both")
     with pytest.raises(LedgerError, match="in a database with a ledger"):
-        PostgresLedger.create(place.owner, role=SERVICE, shared_anchors=place.owner)
+        PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD, shared_anchors=place.owner)
+    with psycopg.connect(place.tamperer) as connection:
+        assert connection.execute("SELECT to_regnamespace('discreet') IS NULL").fetchone() == (True,)
+
+
+def test_no_ledger_is_made_in_the_database_of_shared_anchors(cluster, anchor_database, monkeypatch):
+    monkeypatch.setenv("DISCREET_ANCHORS", anchor_database.service)
+    cluster(1, shared=anchor_database.owner)
+    monkeypatch.delenv("DISCREET_ANCHORS")
+    refuses(
+        lambda: PostgresLedger.create(anchor_database.owner, role=SERVICE, steward=STEWARD), faults.DATABASE_OF_ANCHORS
+    )
+    with psycopg.connect(anchor_database.tamperer) as connection:
+        assert connection.execute("SELECT to_regnamespace('discreet') IS NULL").fetchone() == (True,)
+
+
+@pytest.mark.pitfall("B18")
+def test_anchors_that_came_into_the_database_of_the_ledger_serve_nobody(
+    cluster, dataset, charge, anchor_database, monkeypatch
+):
+    """As a restore of both into one database would: its next older copy would be noticed by nobody."""
+    monkeypatch.setenv("DISCREET_ANCHORS", anchor_database.owner)
+    group = cluster(1, shared=anchor_database.owner)
+    group.open(0).register(dataset())
+    with psycopg.connect(anchor_database.tamperer, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA discreet; CREATE TABLE discreet.ledger (id TEXT)")
+    refuses(lambda: charge(group.open(0)), faults.SAME_DATABASE)
 
 
 def test_the_ledger_keeps_no_password_of_the_anchors(cluster, anchor_database, monkeypatch):
@@ -259,3 +434,97 @@ def test_the_ledger_keeps_no_password_of_the_anchors(cluster, anchor_database, m
         (documents,) = connection.execute("SELECT string_agg(document, '') FROM discreet.keys").fetchone()
     assert "ANCHORED" in documents
     assert password not in documents
+
+
+# Acts of the owner by a role that may not write them
+
+ACTS: dict[str, Callable[[Ledger, Path], object]] = {
+    "listing": lambda ledger, _: ledger.list_key(Signer.in_memory().public, name="third", **WHY),
+    "revoking": lambda ledger, _: ledger.revoke_key(ledger.listed_keys()[1].key, **WHY),
+    "naming another store": lambda ledger, place: ledger.share_anchors(place / "another", **WHY),
+    "naming the same store": lambda ledger, place: ledger.share_anchors(place / "shared", **WHY),
+    "taking over": lambda ledger, _: ledger.take_over(**WHY),
+    "recovering": lambda ledger, _: ledger.recover(**WHY),
+    "a cap": lambda ledger, _: ledger.set_cap("visits", Budget(epsilon=2), **WHY),
+    "a quota": lambda ledger, _: ledger.set_quota("visits", "ann", failures=7, **WHY),
+    "a name": lambda ledger, _: ledger.rename("visits", "stays", **WHY),
+}
+
+
+def _everything(group: Cluster, shared: Path) -> tuple[dict[str, list[tuple]], dict[Path, bytes]]:
+    """The rows of the ledger and the files of the shared anchors."""
+    files = {path: path.read_bytes() for path in sorted(shared.parent.glob("*/*/*.json"))}
+    with psycopg.connect(group.place.tamperer) as connection:
+        rows = {
+            table: connection.execute(f"SELECT * FROM discreet.{table} ORDER BY 1, 2".encode()).fetchall()
+            for table in TABLES
+            if table != "ledger"
+        }
+    return rows, {path: content for path, content in files.items() if shared in path.parents or "other" in str(path)}
+
+
+@pytest.fixture
+def acting(cluster, dataset, charge, tmp_path):
+    """Two machines, and the owner's key in the hands of the service's role, which may charge and no more."""
+    group = cluster(2)
+    group.open(0).register(dataset())
+    charge(group.open(1))
+    return group, PostgresLedger(group.place.service, **group._home(0))
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("B18")
+@pytest.mark.parametrize("act", ACTS)
+def test_an_act_that_the_database_refuses_writes_nothing_anywhere_and_stops_nobody(acting, charge, tmp_path, act):
+    group, service = acting
+    with service:
+        before = _everything(group, tmp_path / "shared")
+        refuses(lambda: ACTS[act](service, tmp_path), faults.NOT_A_STEWARD)
+        assert _everything(group, tmp_path / "shared") == before
+        assert not (tmp_path / "another").exists()
+        charge(service)
+    charge(group.open(1))
+    with PostgresLedger(group.place.owner, as_owner=True, **group._home(0)) as owner:
+        acts = owner._key.register.acts
+        assert owner.recover(**WHY)
+        assert owner._key.register.acts == acts
+        assert clean(owner)
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("B18")
+def test_a_service_halts_and_recovers_nothing_where_the_shared_anchors_are_lost_or_ahead(acting, charge, tmp_path):
+    group, service = acting
+    with service:
+        (tmp_path / "shared").rename(tmp_path / "other")
+        for name in ("naming another store", "recovering"):
+            before = _everything(group, tmp_path / "other")
+            refuses(lambda name=name: ACTS[name](service, tmp_path), faults.NOT_A_STEWARD)
+            assert _everything(group, tmp_path / "other") == before
+        (tmp_path / "other").rename(tmp_path / "shared")
+    dump = _dumped(group.place.tamperer)
+    with PostgresLedger(group.place.owner, as_owner=True, **group._home(0)) as owner:
+        owner.revoke_key(owner.listed_keys()[1].key, **WHY)
+    _restored(group.place.tamperer, dump)
+    with PostgresLedger(group.place.service, **group._home(0)) as service:
+        before = _everything(group, tmp_path / "shared")
+        refuses(lambda: ACTS["recovering"](service, tmp_path), faults.NOT_A_STEWARD)
+        assert _everything(group, tmp_path / "shared") == before
+    group.recover()
+    refuses(lambda: charge(group.open(1)), faults.REVOKED_KEY)
+
+
+@pytest.mark.pitfall("B18")
+def test_an_act_that_loses_a_race_is_taken_back_from_the_former_store(acting, charge, tmp_path):
+    """Another process of the owner writes an act after this one has read them, and before it writes its own."""
+    group, _ = acting
+    with (
+        PostgresLedger(group.place.owner, as_owner=True, **group._home(0)) as one,
+        PostgresLedger(group.place.owner, as_owner=True, **group._home(0)) as other,
+    ):
+        act = one._owner_act("ANCHORED", "0" * 32, name=str(tmp_path / "another"), reason="a test")
+        other.list_key(Signer.in_memory().public, name="third", **WHY)
+        with pytest.raises(LedgerError):
+            one._write_certified_act(act, is_lost=False)
+    charge(group.open(1))
+    assert clean(group.open(1))

@@ -11,7 +11,7 @@ from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, NameNotFoundError
 from discreet.ledger import PostgresLedger, SQLiteLedger
 from discreet.ledger.records import faults
-from servers import SERVICE, PostgresServer, postgres_binaries
+from servers import SERVICE, STEWARD, PostgresServer, postgres_binaries
 from tampering import anchor_file, clean, new_database, tenths
 
 REASON = "a disk was replaced"
@@ -52,9 +52,10 @@ def _restored(superuser: str, dump: str) -> None:
 @pytest.mark.pitfall("D")
 def test_an_older_dump_that_was_restored_does_not_serve(ledger_server: PostgresServer, dataset, charge):
     place = new_database(ledger_server, "restored")
-    PostgresLedger.create(place.owner, role=SERVICE)
-    with PostgresLedger(place.service) as open_all_along, PostgresLedger(place.service) as ledger:
+    PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD)
+    with PostgresLedger(place.steward) as ledger:
         ledger.register(dataset())
+    with PostgresLedger(place.service) as open_all_along:
         charge(open_all_along)
         dump = _dumped(place.tamperer)
         charge(open_all_along)
@@ -62,7 +63,7 @@ def test_an_older_dump_that_was_restored_does_not_serve(ledger_server: PostgresS
         for _ in range(2):
             with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
                 charge(open_all_along)
-    with PostgresLedger(place.service) as ledger:
+    with PostgresLedger(place.steward) as ledger:
         with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
             charge(ledger)
         assert tenths(ledger) == 1
@@ -110,7 +111,7 @@ def test_only_receipts_show_it_where_no_anchor_is_left(lost, visits, another, ch
 
 @pytest.mark.pitfall("D")
 def test_a_dataset_that_is_gone_altogether_comes_back_with_all_that_was_spent(visits, dataset, charge, tamper, another):
-    """Registering it again is the way to recover it: its declaration is what no witness has."""
+    """Registering it again is the way to recover it: no rollback evidence holds its declaration."""
     for _ in range(3):
         charge(visits)
     visits.close()

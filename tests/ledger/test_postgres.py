@@ -8,7 +8,7 @@ import pytest
 from discreet.errors import LedgerError, ParameterError, SourceError
 from discreet.ledger import PostgresLedger, Signer, open_ledger
 from discreet.ledger.records import faults
-from servers import OWNER, SERVICE, PostgresServer
+from servers import OWNER, SERVICE, STEWARD, PostgresServer
 from tampering import new_database
 
 
@@ -30,8 +30,8 @@ def test_its_key_and_its_anchors_are_at_home_unless_they_are_named(
     assert list((discreet_home / "anchors").glob("*.jsonl"))
     outside = {"key": tmp_path / "key", "anchors": tmp_path / "anchors"}
     place = new_database(ledger_server, "named")
-    PostgresLedger.create(place.owner, role=SERVICE, **outside)
-    with PostgresLedger(place.service, **outside) as ledger:
+    PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD, **outside)
+    with PostgresLedger(place.steward, **outside) as ledger:
         ledger.register(dataset())
         assert charge(ledger).verify(Signer.at(tmp_path / "key").public)
     assert list((tmp_path / "anchors").glob("*.jsonl"))
@@ -41,7 +41,7 @@ def test_making_it_again_changes_nothing(ledger_server: PostgresServer, postgres
     with PostgresLedger(postgres_address) as ledger:
         ledger.register(dataset())
         charge(ledger)
-        PostgresLedger.create(ledger_server.owner_url, role=SERVICE)
+        PostgresLedger.create(ledger_server.owner_url, role=SERVICE, steward=STEWARD)
         charge(ledger)
         assert str(ledger.verify()) == "1 dataset, 3 events: everything agrees"
 
@@ -72,7 +72,7 @@ def test_a_role_that_does_not_exist_is_told_with_what_makes_it(ledger_server: Po
         PostgresLedger.create(place.owner, role='nobody"; DROP SCHEMA discreet; --')
     assert "CREATE ROLE" in caught.value.instead
     with pytest.raises(LedgerError, match=re.escape(faults.NO_LEDGER)):
-        PostgresLedger(place.service)
+        PostgresLedger(place.steward)
 
 
 @pytest.mark.parametrize("role", ["", " ", None, "a\nb"])
@@ -86,6 +86,41 @@ def test_whoever_may_not_make_it_is_told_in_one_sentence(ledger_server: Postgres
     with pytest.raises(LedgerError) as caught:
         PostgresLedger.create(place.service, role="analyst_engine")
     assert str(caught.value) == faults.NO_RIGHTS
+
+
+def test_a_home_a_key_or_a_place_that_is_refused_leaves_no_schema_behind(
+    ledger_server: PostgresServer, tmp_path, monkeypatch
+):
+    place = new_database(ledger_server, "left_behind")
+    shared = {"shared_anchors": tmp_path / "mont" / "anchors"}
+    key = tmp_path / "open.key"
+    Signer.at(key)
+    key.chmod(0o644)
+    for options in (shared, {"shared_anchors": "postgresql://ann:s3cret@127.0.0.1:1/a"}, {"key": key}):
+        with pytest.raises((ParameterError, LedgerError)):
+            PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD, **options)
+    home = tmp_path / "open"
+    home.mkdir(mode=0o755)
+    monkeypatch.setenv("DISCREET_HOME", str(home))
+    with pytest.raises(ParameterError, match="other users can open it"):
+        PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD)
+    assert list(home.iterdir()) == []
+    with pytest.raises(LedgerError, match=re.escape(faults.NO_LEDGER)):
+        PostgresLedger(place.owner, key=tmp_path / "key", anchors=tmp_path / "anchors", as_owner=True, read_only=True)
+
+
+def test_shared_anchors_of_a_ledger_that_names_others_are_refused_and_the_same_are_not(
+    ledger_server: PostgresServer, discreet_home, tmp_path
+):
+    place = new_database(ledger_server, "named_twice")
+    for _ in range(2):
+        PostgresLedger.create(place.owner, role=SERVICE, shared_anchors=tmp_path / "shared")
+    with pytest.raises(ParameterError, match="names others already") as caught:
+        PostgresLedger.create(place.owner, role=SERVICE, shared_anchors=tmp_path / "another")
+    assert str(tmp_path / "shared") in caught.value.because
+    assert not (tmp_path / "another").exists()
+    with PostgresLedger(place.owner, as_owner=True) as ledger:
+        assert ledger.shared_anchors_place == str(tmp_path / "shared")
 
 
 def test_an_address_is_never_repeated(ledger_server: PostgresServer):

@@ -18,7 +18,7 @@ from discreet.ledger.records.chain import now
 from discreet.ledger.stores.postgres import CONNECTIONS
 from discreet.ledger.transactions.store import UnknownOutcomeError
 from processes import wait_for
-from servers import SERVICE, PostgresServer
+from servers import SERVICE, STEWARD, PostgresServer
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ FOR EACH ROW EXECUTE FUNCTION public.sleep()"""
 QUICK = "DROP TRIGGER IF EXISTS slow_commit ON discreet.events; DROP FUNCTION IF EXISTS public.sleep()"
 HARMED: list[str] = []
 """When a COMMIT was harmed: a charge that was made before that was committed, and one after it was made anew."""
-COMMITTING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND usename = %s"
+COMMITTING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND usename = ANY(%s)"
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def committing(server: PostgresServer) -> int:
     with psycopg.connect(server.superuser_url, autocommit=True) as connection:
         end = time.monotonic() + 10
         while time.monotonic() < end:
-            row = connection.execute(COMMITTING, (SERVICE,)).fetchone()
+            row = connection.execute(COMMITTING, ([SERVICE, STEWARD],)).fetchone()
             if row is not None:
                 return row[0]
     raise TimeoutError("nobody commits")
@@ -214,14 +214,14 @@ def meanwhile(harm: Callable[[], None], act: Callable[[], object]) -> object:
 @pytest.mark.pitfall("D")
 @pytest.mark.parametrize("harm", [end_the_backend, cut_the_line])
 @pytest.mark.parametrize("request_key", [None, "r-1"])
-@pytest.mark.parametrize("way", ["one journey", "two journeys"])
+@pytest.mark.parametrize("is_known", [True, False], ids=["a known analyst", "a new analyst"])
 def test_a_charge_whose_reply_is_lost_is_looked_up_and_charged_once(
-    visits_there, turn, ledger_server, slow_commits, harm, request_key, way
+    visits_there, turn, ledger_server, slow_commits, harm, request_key, is_known
 ):
     """Whether it was committed or not; nobody waits for a lease of their own."""
-    if way == "one journey":
+    if is_known:
         slow_commits()
-        turn(visits_there, fresh=True)  # an analyst who is known already is charged by the shorter way
+        turn(visits_there, fresh=True)
         with psycopg.connect(ledger_server.superuser_url, autocommit=True) as connection:
             connection.execute(SLOW.encode())
     before = visits_there.spent("visits").epsilon
@@ -272,4 +272,6 @@ def test_statements_that_fail_leave_no_broken_connection_behind(visits_there, ch
 
 def test_a_change_that_no_row_takes_is_no_success(visits_there):
     with pytest.raises(LedgerError, match=re.escape(faults.DAMAGED)):
-        visits_there._store.run(lambda work: work.write("UPDATE halts SET cleared = :s WHERE id = 'none'", {"s": 1}))
+        visits_there._store.run(
+            lambda work: work.write("UPDATE reservations SET lease = :s WHERE request = 'none'", {"s": 1})
+        )

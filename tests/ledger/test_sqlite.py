@@ -73,7 +73,7 @@ def test_every_ledger_has_a_name_of_its_own_for_its_anchors(tmp_path, discreet_h
 
 
 def test_an_older_copy_that_is_put_back_does_not_serve(path, dataset, charge):
-    """What the anchors at home are for; the rest of it is in test_witness.py and test_recovering.py."""
+    """What the anchors at home are for; more of it is in test_rollback.py and test_older_copies.py."""
     with SQLiteLedger(path) as ledger:
         ledger.register(dataset())
     older = path.read_bytes()

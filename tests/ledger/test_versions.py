@@ -1,11 +1,17 @@
 """A process that is older than the ledger: after a migration by another one it writes nothing any more."""
 
+import io
+import os
 import re
 import sqlite3
+import subprocess
+import sys
+import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -15,7 +21,8 @@ from discreet.errors import LedgerError
 from discreet.ledger import PostgresLedger, SQLiteLedger, State
 from discreet.ledger.records import faults
 from discreet.ledger.stores import postgres_schema, sqlite_schema
-from servers import SERVICE, PostgresServer
+from processes import wait_for
+from servers import SERVICE, STEWARD, PostgresServer
 from tampering import TABLES, Place, new_database, tampering
 
 MIGRATED = re.escape(faults.MIGRATED)
@@ -89,7 +96,7 @@ def test_an_older_file_in_the_place_of_a_ledger_is_no_migration(path, dataset):
 # What a migration of PostgreSQL changes, and when.
 
 CHANGES = {
-    "a function is gone": "DROP FUNCTION discreet.charge",
+    "a function is gone": "DROP FUNCTION discreet.never CASCADE",
     "a column is new": "ALTER TABLE discreet.datasets ADD COLUMN colour TEXT",
     "a column has another name": "ALTER TABLE discreet.analysts RENAME COLUMN most_failures TO failures_allowed",
     "a table is gone": "DROP TABLE discreet.halts",
@@ -100,13 +107,13 @@ CHANGES = {
 def place(ledger_server: PostgresServer, request: pytest.FixtureRequest) -> Place:
     """A database with a ledger that this test alone has."""
     made = new_database(ledger_server, re.sub(r"\W+", "_", request.node.name)[-50:].lower())
-    PostgresLedger.create(made.owner, role=SERVICE)
+    PostgresLedger.create(made.owner, role=SERVICE, steward=STEWARD)
     return made
 
 
 def used_ledger(place: Place, dataset: Callable, charge: Callable) -> PostgresLedger:
     """A ledger whose statements the driver has prepared."""
-    ledger = PostgresLedger(place.service)
+    ledger = PostgresLedger(place.steward)
     ledger.register(dataset())
     for number in range(7):
         charge(ledger, epsilon=0.01)
@@ -118,18 +125,13 @@ def used_ledger(place: Place, dataset: Callable, charge: Callable) -> PostgresLe
 @pytest.mark.parametrize("change", CHANGES)
 def test_whatever_a_migration_changed_the_older_process_says_that_it_is_older(place, dataset, charge, turn, change):
     with used_ledger(place, dataset, charge) as ledger:
-        with psycopg.connect(place.owner, autocommit=True) as connection:
-            postgres_schema.migrate(connection, SERVICE, postgres_schema.steps() | {NEWER: _last(CHANGES[change])})
+        with under_way(place) as connection:
+            connection.execute(CHANGES[change].encode())
         for analyst in ("ann", "bob", "ann"):
             with pytest.raises(LedgerError, match=MIGRATED):
                 charge(ledger, analyst=analyst)
             with pytest.raises(LedgerError, match=MIGRATED):
                 turn(ledger, analyst=analyst)
-
-
-def _last(statement: str) -> str:
-    """A statement after which the tables are those that the rights are given on."""
-    return f"{statement}; CREATE TABLE IF NOT EXISTS discreet.halts (cleared BIGINT)"
 
 
 @contextmanager
@@ -169,7 +171,7 @@ def test_a_migration_waits_for_the_charge_under_way(place, dataset, charge):
 
         def migrate() -> None:
             with psycopg.connect(place.owner, autocommit=True) as connection:
-                postgres_schema.migrate(connection, SERVICE, scripts)
+                postgres_schema.migrate(connection, SERVICE, scripts=scripts)
             is_done.set()
 
         thread = threading.Thread(target=migrate)
@@ -184,3 +186,51 @@ def test_a_migration_waits_for_the_charge_under_way(place, dataset, charge):
         assert is_done.is_set()
         with pytest.raises(LedgerError, match=MIGRATED):
             charge(ledger)
+
+
+# A real older version of the package, from the history of this repository.
+
+SCHEMA_6 = "aa29f371"
+"""The last commit whose ledgers on PostgreSQL have schema 6."""
+OLDER = Path(__file__).with_name("older_version.py")
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> Callable[..., subprocess.Popen[bytes]]:
+    """Start the program with the older version of the package."""
+    root = Path(__file__).parents[2]
+    made = subprocess.run(["git", "archive", SCHEMA_6, "src"], cwd=root, capture_output=True, check=False)
+    if made.returncode:
+        pytest.skip("the commit of the older version is not in this checkout: fetch its history")
+    with tarfile.open(fileobj=io.BytesIO(made.stdout)) as archive:
+        archive.extractall(tmp_path, filter="data")
+
+    def run(*words: str) -> subprocess.Popen[bytes]:
+        environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
+        with (tmp_path / words[0]).open("w") as told:
+            return subprocess.Popen([sys.executable, OLDER, *words], stdout=told, env=environment)
+
+    return run
+
+
+@pytest.mark.nightly
+@pytest.mark.guarantee("ledger")
+def test_a_process_of_an_older_version_stops_at_the_migration_and_nothing_that_it_charged_is_lost(
+    ledger_server, older, tmp_path, charge
+):
+    place = new_database(ledger_server, "older_version")
+    assert older("create", place.owner, SERVICE).wait(60) == 0
+    with older("charge", place.service) as process:
+        told = tmp_path / "charge"
+        wait_for(lambda: told.read_text().count("charged") > 5, 60, told.read_text)
+        PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD)
+        assert process.wait(30) == 0
+    *charges, refusal = told.read_text().splitlines()
+    assert refusal.startswith("LedgerError: the ledger was migrated by a newer version of discreet")
+    with PostgresLedger(place.service) as ledger:
+        assert ledger.spent("visits").epsilon == len(charges) * 10**6
+        charge(ledger)
+        assert ledger.verify(full=True)
+    with older("charge", place.service) as again:
+        assert again.wait(30) == 0
+    assert told.read_text().startswith("LedgerError: the ledger was written by a newer version of discreet")

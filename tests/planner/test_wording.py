@@ -69,7 +69,9 @@ def test_the_ledger_lists_queries_in_words_and_a_batch_by_all_of_its_own(session
     entry = session.history()[-1]
     assert "output: n = number of rows" in entry.query
     assert "output: u = number of privacy units" in entry.query
-    assert str(entry).endswith(f"\n   {entry.query}")
+    shown = str(entry).splitlines()[1:]
+    assert " ".join(line.strip() for line in shown) == entry.query
+    assert max(map(len, shown)) <= 80
     assert summary(released[0].document.query).startswith(
         "protects: one patient_id, added or removed; table: visits; output: n = number of rows"
     )

@@ -218,7 +218,10 @@ def _dependencies() -> Iterator[Check]:
     except metadata.PackageNotFoundError:
         yield Check("discreet", Status.PROBLEM, "not installed as a package", "pip install discreet")
         return
-    yield from map(dependency, found)
+    needed: dict[object, Requirement] = {}
+    for requirement in found:  # several extras may need the same, in the same versions
+        needed.setdefault((requirement.distribution.lower(), requirement.bounds), requirement)
+    yield from map(dependency, needed.values())
 
 
 def _commit_and_read(file: Path) -> bool:

@@ -23,6 +23,11 @@ OF_COMMANDS: dict[str, dict[int, str]] = {
         UNDECIDED: "the audit is void: no conclusion",
     },
     "doctor": {PROBLEM: "something has to be mended"},
+    "ledger health": {
+        OK: "the ledger serves, and no limit is reached",
+        PROBLEM: "it cannot be reached, does not serve, or a limit is reached",
+    },
+    "ledger move": {PROBLEM: "something does not agree after the move, or it was refused"},
     "ledger recover": {PROBLEM: "something does not agree after the recovery, or it was refused"},
     "ledger verify": {PROBLEM: "something does not agree, or the check was refused"},
     "receipt verify": {PROBLEM: "the receipt was changed, or another key signed it"},

@@ -7,23 +7,23 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.status import Status
 
 from discreet.accounting.filters import Budget
-from discreet.cli import address, exit_codes, receipt
+from discreet.cli import address, ledger_health, receipt
+from discreet.cli.ledger_findings import conclude, waiting
 from discreet.cli.ledger_keys import keys
 from discreet.cli.ledger_options import HOUSE, Anchors, KeyFile, Reason, Where
+from discreet.cli.ledger_places import places
 from discreet.cli.opening import open_file_ledger, open_ledger_at, refuse_ledger_file
 from discreet.cli.output import AsJson, print_result
 from discreet.errors import ParameterError
-from discreet.ledger import Entry, PostgresLedger, Receipt, ReleaseKind, Verification
+from discreet.exact.numbers import shown
+from discreet.ledger import Entry, Ledger, Receipt, ReleaseKind
 from discreet.ledger.ledger import OWNER
 from discreet.ledger.records.quota import EVERYONE, NoChange
 from discreet.ledger.records.receipt import cost_texts
 from discreet.ledger.reporting.report import DELTAS, Overview
 from discreet.ledger.reporting.spending import plain
-from discreet.ledger.stores.postgres_schema import VERSION
 
 EVERY_DATASET = "every dataset"
 
@@ -56,6 +56,7 @@ NewDelta = Annotated[
 ]
 
 app = typer.Typer(name="ledger", help="Look at a ledger, verify it, limit it, keep it.", **HOUSE)
+app.add_typer(places)
 app.add_typer(keys, name="key")
 
 
@@ -85,12 +86,13 @@ def show(
     with open_ledger_at(where, key, anchors) as ledger:
         names = [known.name for known in ledger.datasets()] if dataset is None else [dataset]
         reports = [ledger.report(name, **options) for name in names]
-        stopped = {name: why for name, why in ledger.stopped_datasets().items() if name in ("", *names)}
-    for name, why in stopped.items():
-        typer.echo(f"{repr(name) if name else EVERY_DATASET} is stopped: {why}", err=True)
+        stopped = _print_stops(ledger, names)
     shown = Overview(reports) if dataset is None else reports[0]
     reasons = {name or EVERY_DATASET: why for name, why in stopped.items()}
     print_result(shown.to_dict() | {"stopped": reasons}, shown, as_json=as_json)
+
+
+app.command("health", epilog=ledger_health.EXAMPLE)(ledger_health.health)
 
 
 @app.command(epilog="Example: discreet ledger history visits")
@@ -102,7 +104,10 @@ def history(
         refuse_ledger_file(dataset, "history")
     with open_ledger_at(where, key, anchors) as ledger:
         entries = ledger.history(dataset)
-    document = {"schema": "discreet.history/1", "dataset": dataset, "entries": [_plain(e) for e in entries]}
+        stopped = _print_stops(ledger, [dataset])
+    reasons = {name or EVERY_DATASET: why for name, why in stopped.items()}
+    document: dict[str, Any] = {"schema": "discreet.history/1", "dataset": dataset, "stopped": reasons}
+    document["entries"] = [_plain(entry) for entry in entries]
     print_result(document, "\n".join(map(str, entries)), as_json=as_json)
 
 
@@ -126,12 +131,12 @@ def verify(
     given = _read(receipts)
     if where is None:
         refuse_ledger_file(dataset, "verify")
-    with open_ledger_at(where, key, anchors) as ledger, _waiting("verifying ..."):
+    with open_ledger_at(where, key, anchors) as ledger, waiting("verifying ..."):
         found = ledger.verify(dataset, receipts=given, full=full)
         anchored = ledger.anchors()
     if not anchored:
         typer.echo("there were no anchors to compare with, so an older copy would look like this one", err=True)
-    _conclude(found, as_json=as_json, has_anchors=bool(anchored))
+    conclude(found, as_json=as_json, has_anchors=bool(anchored))
 
 
 @app.command(epilog='Example: discreet ledger recover --reason "an older copy was put back"')
@@ -148,10 +153,10 @@ def recover(
     What was spent becomes the most that any evidence shows; nothing is ever lowered.
     """
     given = _read(receipts)
-    with open_ledger_at(where, key, anchors, as_owner=True) as ledger, _waiting("recovering ..."):
+    with open_ledger_at(where, key, anchors, as_owner=True) as ledger, waiting("recovering ..."):
         left = ledger.recover(reason=reason, receipts=given)
         anchored = ledger.anchors()
-    _conclude(left, as_json=as_json, has_anchors=bool(anchored))
+    conclude(left, as_json=as_json, has_anchors=bool(anchored))
 
 
 @app.command(epilog="Example: discreet ledger anchor")
@@ -178,7 +183,7 @@ def cap(
 
     What is not given stays as it is, and what was spent stays spent.
     """
-    with open_ledger_at(where, key, anchors) as ledger:
+    with open_ledger_at(where, key, anchors, as_owner=True) as ledger:
         budget = _budget(ledger.budget(dataset), epsilon, delta, reason)
         ledger.set_cap(dataset, budget, reason=reason)
         now = ledger.budget(dataset)
@@ -213,7 +218,7 @@ def quota(
     given = (epsilon, delta) != (None, None)
     if lift and given:
         raise _both()
-    with open_ledger_at(where, key, anchors) as ledger:
+    with open_ledger_at(where, key, anchors, as_owner=True) as ledger:
         budget: Budget | NoChange | None = None if lift else NoChange.QUOTA
         if given:
             budget = _budget(ledger.share(dataset, analyst).quota, epsilon, delta, reason)
@@ -237,8 +242,8 @@ def rename(
     key: KeyFile = None,
     anchors: Anchors = None,
 ) -> None:
-    """Give a dataset another name; both lead to one privacy budget."""
-    with open_ledger_at(where, key, anchors) as ledger:
+    """Give a dataset another name, with the same budget."""
+    with open_ledger_at(where, key, anchors, as_owner=True) as ledger:
         ledger.rename(dataset, to, reason=reason)
     text = f"{to!r} and {dataset!r} are one dataset, with one privacy budget"
     print_result({"dataset": to, "alias": dataset}, text, as_json=as_json)
@@ -295,63 +300,6 @@ def expire(
     print_result({"forfeited": number_of}, f"{_pluralize(number_of, 'charge')} forfeited", as_json=as_json)
 
 
-@app.command(epilog="Example: discreet ledger create postgresql://owner@db.example.org/records --role discreet_service")
-def create(
-    owner: Annotated[str, typer.Argument(metavar="ADDRESS", help="Where the owner connects.", show_default=False)],
-    role: Annotated[
-        str, typer.Option(metavar="NAME", help="The role of the service that will charge.", show_default=False)
-    ],
-    shared_anchors: Annotated[
-        str | None,
-        typer.Option(metavar="PLACE", help="A directory or database of anchors for all machines.", show_default=False),
-    ] = None,
-    as_json: AsJson = False,
-    key: KeyFile = None,
-    anchors: Anchors = None,
-) -> None:
-    """Make a ledger in PostgreSQL, or migrate it.
-
-    Run by the owner of the database; a second run changes nothing. The signing key of a new ledger's creator lists
-    those of other machines.
-    """
-    if not address.is_address(owner):
-        raise ParameterError(
-            "an address that is not one of PostgreSQL",
-            because="a ledger in a file needs no creation: the first session makes it",
-            instead="discreet ledger create postgresql://owner@db.example.org/records --role discreet_service",
-        )
-    options: dict[str, Any] = {"key": key, "anchors": anchors, "shared_anchors": shared_anchors}
-    PostgresLedger.create(address.in_lower_case(owner), role=role, **options)
-    text = f"the ledger's schema is at version {VERSION}, and {role!r} has the rights of its service"
-    print_result({"schema_version": VERSION, "role": role}, text, as_json=as_json)
-
-
-@app.command(
-    "share-anchors",
-    epilog="Example: discreet ledger share-anchors /mnt/anchors --reason growth"
-    " --ledger postgresql://ledger_owner@db.example.org/records",
-)
-def share_anchors(
-    place: Annotated[
-        str,
-        typer.Argument(metavar="PLACE", help="A directory, or the address of another database.", show_default=False),
-    ],
-    reason: Reason,
-    as_json: AsJson = False,
-    where: Where = None,
-    key: KeyFile = None,
-    anchors: Anchors = None,
-) -> None:
-    """Name the store of anchors that all machines share.
-
-    Run where the owner's key is.
-    """
-    with open_ledger_at(where, key, anchors, as_owner=True) as ledger:
-        ledger.share_anchors(place, reason=reason)
-    text = "the machines of this ledger share their anchors there; each finds them by itself, or by DISCREET_ANCHORS"
-    print_result({"shared": True}, text, as_json=as_json)
-
-
 @app.command(epilog="Example: discreet ledger backup copy.sqlite")
 def backup(
     file: Annotated[Path, typer.Argument(help="A path where nothing is yet.", show_default=False)],
@@ -368,11 +316,25 @@ def backup(
     print_result({"datasets": number_of, "file": str(file)}, text, as_json=as_json)
 
 
+def _print_stops(ledger: Ledger, names: list[str]) -> dict[str, str]:
+    """Reasons of the datasets that are stopped, which are printed on standard error."""
+    stopped = {name: why for name, why in ledger.stopped_datasets().items() if name in ("", *names)}
+    for name, why in stopped.items():
+        typer.echo(f"{repr(name) if name else EVERY_DATASET} is stopped: {why}", err=True)
+    return stopped
+
+
 def _budget(current: Budget | None, epsilon: Decimal | None, delta: Decimal | None, reason: str) -> Budget:
     """A budget with the current value of what is not given; the division of delta is never changed here."""
     if epsilon is None and current is None:
         raise ParameterError(
             f"a quota with delta {delta} and no epsilon", because="there is none to keep", instead="--epsilon 0.5"
+        )
+    if current is not None and delta is not None and delta < current.reserve:
+        raise ParameterError(
+            f"a budget with --delta {delta}",
+            because=f"{shown(current.reserve)} of its delta is reserved, and the division of delta stays as it is",
+            instead=f"--delta {shown(current.reserve)}, or more",
         )
     old = {} if current is None else current.arguments
     new = {name: value for name, value in {"epsilon": epsilon, "delta": delta}.items() if value is not None}
@@ -389,19 +351,6 @@ def _both() -> ParameterError:
 
 def _read(files: list[Path] | None) -> list[Receipt]:
     return [receipt.read(file)[0] for file in files or ()]
-
-
-def _waiting(what: str) -> Status:
-    return Console(stderr=True).status(what)
-
-
-def _conclude(found: Verification, *, as_json: bool, has_anchors: bool) -> None:
-    findings = [{"what": f.what, "dataset": f.dataset, "event": f.sequence} for f in found.findings]
-    counted: dict[str, Any] = {"agrees": found.ok, "datasets": found.datasets, "events": found.events}
-    counted |= {"since": dict(found.since), "anchors": has_anchors}
-    print_result(counted | {"findings": findings}, str(found), as_json=as_json)
-    if not found.ok:
-        raise typer.Exit(exit_codes.PROBLEM)
 
 
 def _plain_budget(budget: Budget) -> dict[str, Any]:

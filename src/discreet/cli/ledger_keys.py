@@ -1,12 +1,13 @@
 """`discreet ledger key`: the keys of this machine, and those that a ledger lists."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from discreet.cli.ledger_options import HOUSE, Anchors, KeyFile, Reason, Where
-from discreet.cli.opening import open_ledger_at
+from discreet.cli.opening import open_ledger_at, refuse_missing_key
 from discreet.cli.output import AsJson, print_result
 from discreet.errors import ParameterError
 from discreet.home import home
@@ -26,23 +27,43 @@ def show_keys(as_json: AsJson = False, key: KeyFile = None) -> None:
         raise ParameterError(
             "the keys of a ledger",
             because="no key was ever made there",
-            instead="--signing-key FILE as the ledger was opened with; the first charge makes one",
+            instead="--signing-key FILE as the ledger was opened with, or discreet ledger key new",
         )
     keys_listed = [{"key": name, "public": public, "signs": name == current} for name, public in listed.items()]
     lines = [_key_line(name, public, is_current=name == current) for name, public in listed.items()]
     print_result({"keys": keys_listed}, "\n".join(lines), as_json=as_json)
 
 
+@keys.command("new", epilog="Example: discreet ledger key new --signing-key container.key")
+def new_key(as_json: AsJson = False, key: KeyFile = None) -> None:
+    """Make a signing key where there is none.
+
+    The owner of a ledger lists it before it can charge.
+    """
+    path = _key_at(key)
+    if os.path.lexists(path):
+        raise ParameterError(
+            "a new signing key",
+            because="there is one at that path, and a key is never lost by a slip",
+            instead="discreet ledger key rotate, which puts a new one in its place, or another --signing-key",
+        )
+    _print_key(Signer.at(path), as_json=as_json)
+
+
 @keys.command("rotate", epilog="Example: discreet ledger key rotate")
 def rotate_key(as_json: AsJson = False, key: KeyFile = None) -> None:
     """Put a new key in the place of the one that signs now."""
-    new_key = Signer.rotate(_key_at(key))
-    document = {"key": new_key.key, "public": new_key.public, "signs": True}
-    print_result(document, _key_line(new_key.key, new_key.public, is_current=True), as_json=as_json)
+    refuse_missing_key(_key_at(key))
+    _print_key(Signer.rotate(_key_at(key)), as_json=as_json)
+
+
+def _print_key(signer: Signer, *, as_json: bool) -> None:
+    document = {"key": signer.key, "public": signer.public, "signs": True}
+    print_result(document, _key_line(signer.key, signer.public, is_current=True), as_json=as_json)
 
 
 def _key_line(name: str, public: str, *, is_current: bool) -> str:
-    return f"{name}  {public}  {'signs now' if is_current else 'retired'}"
+    return f"{name}  {public}  {'signs' if is_current else 'retired'}"
 
 
 def _key_at(path: Path | None) -> Path:
@@ -55,8 +76,10 @@ def _key_at(path: Path | None) -> Path:
 def listed_keys(as_json: AsJson = False, where: Where = None, key: KeyFile = None, anchors: Anchors = None) -> None:
     """List the keys that may charge a ledger, or might once."""
     with open_ledger_at(where, key, anchors) as ledger:
-        listed = ledger.listed_keys()
-    print_result({"keys": [_document(each) for each in listed]}, "\n".join(map(_listed_line, listed)), as_json=as_json)
+        listed, place = ledger.listed_keys(), ledger.shared_anchors_place
+    lines = [*map(_listed_line, listed), f"shared anchors: {place or 'not named'}"]
+    document = {"keys": [_document(each) for each in listed], "shared_anchors": place}
+    print_result(document, "\n".join(lines), as_json=as_json)
 
 
 @keys.command(
@@ -99,7 +122,10 @@ def revoke_key(
     key: KeyFile = None,
     anchors: Anchors = None,
 ) -> None:
-    """Let processes with a key charge nothing any more; run where the owner's key is."""
+    """Let processes with a key charge nothing any more.
+
+    Run where the owner's key is.
+    """
     with open_ledger_at(where, key, anchors, as_owner=True) as ledger:
         revoked = ledger.revoke_key(identifier, reason=reason)
     print_result(_document(revoked), _listed_line(revoked), as_json=as_json)
@@ -109,7 +135,7 @@ def revoke_key(
 def take_over(
     reason: Reason, as_json: AsJson = False, where: Where = None, key: KeyFile = None, anchors: Anchors = None
 ) -> None:
-    """Make this machine's key the owner's, because the owner's key is lost.
+    """Make this machine's key the owner's, whose key is lost.
 
     It cannot be undone. The ledger keeps that the former owner did not sign it.
     """
@@ -125,4 +151,4 @@ def _document(listed: ListedKey) -> dict[str, Any]:
 
 def _listed_line(listed: ListedKey) -> str:
     state = "revoked" if listed.is_revoked else "may charge, and lists keys" if listed.is_owner else "may charge"
-    return f"{listed.key}  {listed.public}  {listed.name}  {state}"
+    return f"{listed.key}  {listed.name}  {state}\n  {listed.public}"

@@ -1,12 +1,15 @@
 """The ledger that a command works on: the one that is named, or the one at home; a command never makes one."""
 
+import os
 import shlex
 from pathlib import Path
 
 from discreet.cli.address import in_lower_case, is_address
-from discreet.errors import ParameterError
-from discreet.home import home
-from discreet.ledger import Ledger, PostgresLedger, SQLiteLedger
+from discreet.errors import DiscreetError, ParameterError
+from discreet.exact.numbers import Number
+from discreet.home import home, location
+from discreet.ledger import Ledger, LedgerHealth, PostgresLedger, Signer, SQLiteLedger
+from discreet.ledger.records import faults
 
 _SQLITE = b"SQLite format 3\0"
 """How a file of SQLite begins."""
@@ -14,21 +17,63 @@ EXAMPLE = "--ledger ledger.sqlite, or --ledger postgresql://discreet_service@db.
 
 
 def open_ledger_at(where: str | None, key: Path | None, anchors: Path | None, *, as_owner: bool = False) -> Ledger:
-    """The ledger at a path or an address; with `as_owner` for the acts of an owner, also by the role that owns it."""
+    """The ledger at a path or an address; with `as_owner` for the acts of a steward, also by the role that owns it."""
+    refuse_missing_key(key)
     if where is not None and is_address(where):
         return PostgresLedger(in_lower_case(where), key=key, anchors=anchors, as_owner=as_owner)
     return SQLiteLedger(_existing(where), key=key, anchors=anchors)
 
 
+def ledger_health_at(
+    where: str | None, key: Path | None, anchors: Path | None, **limits: Number | None
+) -> LedgerHealth:
+    """The health of the ledger at a path or an address, also of one that cannot be opened; nothing is changed."""
+    store = (PostgresLedger if where is not None and is_address(where) else SQLiteLedger).STORE
+    try:
+        found = Signer.find(location() / "signing.key" if key is None else key)
+    except DiscreetError as error:
+        return LedgerHealth.unreachable(store, error, "keys")
+    try:
+        with _open_read_only(where, key, anchors) as ledger:
+            health = ledger.health(**limits)
+    except DiscreetError as error:
+        return LedgerHealth.unreachable(store, error)
+    return health if key is None or found is not None else health.with_problem("keys", faults.NO_KEY)
+
+
+def refuse_missing_key(key: Path | None) -> None:
+    """Refuse the path of a key where there is none: a slip in it would make a key that no ledger lists."""
+    if key is not None and not os.path.lexists(key):
+        raise ParameterError(
+            "the signing key that --signing-key names",
+            because="there is no file at that path, and a new key would be one that the ledger does not list",
+            instead=f"the right path, or discreet ledger key new --signing-key {shlex.quote(str(key))}",
+        )
+
+
+def _open_read_only(where: str | None, key: Path | None, anchors: Path | None) -> Ledger:
+    if where is not None and is_address(where):
+        return PostgresLedger(in_lower_case(where), key=key, anchors=anchors, read_only=True)
+    return SQLiteLedger(
+        location() / "ledger.sqlite" if where is None else where, key=key, anchors=anchors, read_only=True
+    )
+
+
 def open_file_ledger(where: str | None, key: Path | None, anchors: Path | None) -> SQLiteLedger:
     """The ledger in a file, to be backed up; PostgreSQL has its own ways to do that."""
+    refuse_missing_key(key)
+    return SQLiteLedger(ledger_file(where, "a backup of"), key=key, anchors=anchors)
+
+
+def ledger_file(where: str | None, what: str) -> Path:
+    """The file of a ledger for what only files need; PostgreSQL has its own ways to do that."""
     if where is not None and is_address(where):
         raise ParameterError(
-            "a backup of a ledger in PostgreSQL",
-            because="its database is backed up as a whole, by PostgreSQL's own means",
+            f"{what} a ledger in PostgreSQL",
+            because="its database is backed up and restored as a whole, by PostgreSQL's own means",
             instead="pg_dump, or a base backup with archived logs: see docs/runbook-ledger.md",
         )
-    return SQLiteLedger(_existing(where), key=key, anchors=anchors)
+    return _existing(where)
 
 
 def refuse_ledger_file(name: str | None, verb: str) -> None:

@@ -62,7 +62,10 @@ def show(
     accountants: Annotated[bool, typer.Option("--accountants", help="Show the epsilon of every accountant.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print a release with what was asked, what it cost, and what its margins do not include."""
+    """Print a release with what was asked and what it cost.
+
+    It also says what its margins do not include.
+    """
     found = read_saved(file)
     results = found.releases if isinstance(found, SqlRelease) else (found,)
     if as_json:
@@ -83,7 +86,9 @@ def show(
 
 @app.command(epilog='Example: discreet release verify release.json --key "$KEY"')
 def verify(file: File, keys: Keys, as_json: AsJson = False) -> None:
-    """Check that nothing in a saved release was changed, and that the ledger's key signed it.
+    """Check that nothing in a saved release was changed.
+
+    The key of the ledger must have signed it.
 
     Ends with 0 if all of it is as it was signed, 1 if something is wrong, and 3 if no signature covers the numbers or
     the table.
@@ -152,7 +157,10 @@ def _result_lines(found: ResultVerification) -> Iterator[str]:
 
 @app.command(epilog="Example: discreet release compare june.json july.json")
 def compare(file: File, other: Other, as_json: AsJson = False) -> None:
-    """Print how two releases differ, and whether noise explains it; of two models, their cards and scores."""
+    """Print how two releases differ, and whether noise explains it.
+
+    Of two models it prints their cards and scores.
+    """
     first, second = (read_saved(path) for path in (file, other))
     rows: list[AnswerDifference] = []
     if isinstance(first, ModelRelease) and isinstance(second, ModelRelease):

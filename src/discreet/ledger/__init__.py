@@ -16,6 +16,7 @@ A charge moves through one state machine, and nothing leads back:
 from discreet.ledger.integrity.anchors import Anchor
 from discreet.ledger.integrity.verification import IntegrityFinding, Verification
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.moving import move_to_postgres
 from discreet.ledger.opening import open_ledger
 from discreet.ledger.postgres import PostgresLedger
 from discreet.ledger.records.chain import Kind, State
@@ -27,6 +28,7 @@ from discreet.ledger.records.receipt import ChargeReference, Receipt
 from discreet.ledger.records.registration import Dataset, RegisteredSlice, Registration
 from discreet.ledger.records.reservation import Reservation
 from discreet.ledger.records.signatures import Signer
+from discreet.ledger.reporting.health import LedgerHealth
 from discreet.ledger.reporting.report import SpendingReport
 from discreet.ledger.sqlite import SQLiteLedger
 from discreet.ledger.transactions.charge import DatasetCharge
@@ -41,6 +43,7 @@ __all__ = [
     "IntegrityFinding",
     "Kind",
     "Ledger",
+    "LedgerHealth",
     "ListedKey",
     "OtherRelease",
     "PostgresLedger",
@@ -56,5 +59,6 @@ __all__ = [
     "State",
     "SupersededError",
     "Verification",
+    "move_to_postgres",
     "open_ledger",
 ]

@@ -1,4 +1,4 @@
-"""How a ledger reaches its store: transactions whose outcome becomes known, charges in one round trip, verification."""
+"""How a ledger reaches its store: transactions whose outcome becomes known, charges with a listed key, verification."""
 
 import logging
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from discreet.errors import BudgetError, LedgerError, PendingError, public_class
-from discreet.ledger.integrity.anchor_places import closing_on_error, place_at
+from discreet.ledger.integrity.anchor_stores import absolute_place, anchor_store_at, closing_on_error
 from discreet.ledger.integrity.anchors import Anchor
 from discreet.ledger.integrity.checkpoints import CheckpointFile
 from discreet.ledger.integrity.findings import IntegrityFinding
@@ -21,15 +21,15 @@ from discreet.ledger.integrity.shared_anchors import SharedAnchors, store_in
 from discreet.ledger.integrity.store_pages import StorePages
 from discreet.ledger.integrity.verification import Verification, VerifiedDataset, resume, verify_dataset
 from discreet.ledger.records import faults
-from discreet.ledger.records.account import Account, account_of
+from discreet.ledger.records.account import Account
 from discreet.ledger.records.key_acts import KeyAct
 from discreet.ledger.records.lease import term
-from discreet.ledger.records.receipt import Receipt, receipt_of
+from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.records.reservation import Reservation
 from discreet.ledger.records.signatures import Signer
 from discreet.ledger.signing_key import KeysChangedError, SigningKey
 from discreet.ledger.transactions import charge as charges
-from discreet.ledger.transactions import key_register, other_releases, round_trip, statements
+from discreet.ledger.transactions import key_register, other_releases, statements
 from discreet.ledger.transactions.charge import ChargeRequest, Waiting
 from discreet.ledger.transactions.statements import LedgerWriter
 from discreet.ledger.transactions.store import Store, UnknownOutcomeError
@@ -39,7 +39,7 @@ log = logging.getLogger("discreet")
 
 WAITING = "the same query is being answered by somebody else; waiting, at most %d seconds after they fall silent"
 LEASE = 30.0
-PLACE = "DISCREET_ANCHORS"
+ANCHORS_VARIABLE = "DISCREET_ANCHORS"
 SHORTEST_NAP, LONGEST_NAP = 0.005, 0.5
 MOST_RETRIES = 5
 LOST_CHECKPOINT = (
@@ -63,8 +63,12 @@ class LedgerAccess:
     """A store, with the key that signs receipts and the detector of rollbacks.
 
     `lease` is how many seconds a process that went silent keeps its reservation; a living one renews it. `checkpoints`
-    is the directory of the checkpoints of verifications; without one every verification is full.
+    is the directory of the checkpoints of verifications; without one every verification is full. With `read_only`
+    nothing is written, neither to the store nor beside it.
     """
+
+    STORE = "SQLite"
+    """Name of the database."""
 
     def __init__(
         self,
@@ -77,20 +81,22 @@ class LedgerAccess:
         shared_anchors: str | os.PathLike[str] | None = None,
         writes_keys: bool = True,
         charges: bool = True,
+        read_only: bool = False,
     ) -> None:
         self._store = store
         self._key = SigningKey(signer)
         self._detector = detector
-        self._accounts: dict[str, Account] = {}
-        self._place = None if shared_anchors is None else os.fspath(shared_anchors)
-        self._writes_keys = writes_keys
+        place = shared_anchors or os.environ.get(ANCHORS_VARIABLE)
+        self._place = None if not place else absolute_place(place)
+        self._read_only = read_only
+        self._writes_keys = writes_keys and not read_only
         self._charges = charges
-        self._store_of_anchors = ""
+        self._anchor_store_id = ""
         try:
             self._term = term(lease)
             detector.open(self._look)
             self._id = self._look(statements.ledger_id)
-            self._checkpoints = CheckpointFile(checkpoints, signer, self._id)
+            self._checkpoints = CheckpointFile(None if read_only else checkpoints, signer, self._id)
             self._open_keys()
         except BaseException:
             detector.let_go()
@@ -121,12 +127,12 @@ class LedgerAccess:
                 self._key.load(self._look, self._id)
             self._detector.compare_acts(self._key.register, chains)
         except LedgerError as error:
-            if str(error) not in (faults.NO_SHARED_ANCHORS, faults.OTHER_ANCHORS):
+            if str(error) not in faults.WITHOUT_SHARED_ANCHORS:
                 raise
             self._key.load(self._look, self._id)
             self._key.anchors_fault = str(error)
-            if self._store_of_anchors not in ("", self._key.register.store):  # another store was named since
-                self._store_of_anchors = ""
+            if self._anchor_store_id not in ("", self._key.register.store):  # another store was named since
+                self._anchor_store_id = ""
                 self._detector.drop_shared_anchors()
                 self._load_keys()
 
@@ -136,29 +142,28 @@ class LedgerAccess:
         One that is configured here is opened too where the register names none: an older copy may have been put back.
         """
         register, signer = self._key.register, self._key.signer
-        configured = self._place or os.environ.get(PLACE)
-        if signer is None or not (register.store or configured):
+        if signer is None or not (register.store or self._place):
             return False
-        if register.store and register.store == self._store_of_anchors:
+        if register.store and register.store == self._anchor_store_id:
             self._key.anchors_fault = None
             return False
-        place = place_at(configured or register.place, self._id)
-        with closing_on_error(place):
-            store = register.store or store_in(place.store(), self._id)
-            if store is None or store == self._store_of_anchors:
-                place.close()
+        store = anchor_store_at(self._place or register.place, self._id)
+        with closing_on_error(store):
+            store_id = register.store or store_in(store.identity(), self._id)
+            if store_id is None or store_id == self._anchor_store_id:
+                store.close()
                 self._key.anchors_fault = None
                 return False
             shared = SharedAnchors(
-                place,
+                store,
                 ledger=self._id,
-                store=store,
+                store_id=store_id,
                 signer=signer,
                 publics=self._key.publics,
-                may_write=lambda: not self._key.is_stranger,
+                may_write=lambda: not (self._read_only or self._key.is_stranger),
             )
             self._detector.share(shared)
-        self._store_of_anchors, self._key.anchors_fault = store, None
+        self._anchor_store_id, self._key.anchors_fault = store_id, None
         return True
 
     def _append_act(self, act: KeyAct) -> None:
@@ -171,8 +176,15 @@ class LedgerAccess:
         self._commit(lambda writer: key_register.append(writer, act))
         self._load_keys()
 
+    def _refuse_service(self) -> None:
+        """Refuse an act that the store would not take from this role: acts also write beside the store, and first."""
+        if self._read_only:
+            raise LedgerError(faults.READ_ONLY)
+        self._store.refuse_service()
+
     def _refuse_acts_behind(self) -> None:
         """Refuse an act on keys while acts stand outside the store that are not in it: it would be a second history."""
+        self._refuse_service()
         self._load_keys()
         if self._detector.are_acts_behind:
             raise LedgerError(faults.BEHIND)
@@ -194,7 +206,8 @@ class LedgerAccess:
     def _recover_acts(self) -> None:
         """Put acts on keys back that an older copy of the store lacks, and give up chains that went another way.
 
-        What was revoked in such a chain is revoked again; what was listed there is not listed.
+        What was revoked in such a chain is revoked again; what was listed there is not listed. A takeover that the
+        shared anchors alone show is not put back: the owner gives it up, with all that follows it.
         """
         self._load_keys()
         if self._key.anchors_fault is not None:
@@ -203,8 +216,13 @@ class LedgerAccess:
             act = KeyAct.from_json(text)
             self._key.register.then(act)
             self._write_act(act)
+        if self._detector.are_acts_parted(self._key.register):
+            raise LedgerError(faults.PARTED_ACTS)
         for chain in self._detector.forked_acts(self._key.register):
-            for act in self._key.abandonment(chain):
+            vouched = self._detector.vouched_acts(chain, self._key.register)
+            if vouched != chain and not self._key.is_owner:
+                raise LedgerError(faults.UNKNOWN_TAKEOVER)
+            for act in self._key.abandonment(chain, vouched):
                 self._write_act(self._key.owner_act(act.kind, act.value, name=act.name, reason=act.reason))
 
     def _run_with_listed_key(self, work: Callable[[LedgerWriter], T]) -> T:
@@ -238,6 +256,8 @@ class LedgerAccess:
             writer = LedgerWriter(transaction)  # type: ignore[arg-type]
             return work(writer), writer
 
+        if self._read_only:
+            raise LedgerError(faults.READ_ONLY)
         return self._store.run(transact)
 
     def _look(self, work: Callable[[LedgerWriter], T]) -> T:
@@ -263,47 +283,6 @@ class LedgerAccess:
                     raise
                 break
         raise unknown
-
-    def _charge_in_one_trip(self, request: ChargeRequest) -> Reservation | None:
-        """Charge in one round trip, if the store can: one dataset, no earlier charge, not behind its anchors."""
-        trip, behind = self._store.one_round_trip, self._detector.behind()  # looked at again: others may have recovered
-        if trip is None or len(request.parts) > 1 or request.parts[0].name in behind or self._detector.are_acts_behind:
-            return None
-        known = self._detector.seen(request.parts[0].name) or self._ask_account(request.parts[0].name)
-        if known is None or (known.order is None and known.budget.order is not None):  # its order is not recorded yet
-            return None
-        least = self._detector.least(request.parts[0].name)
-        link, claim = round_trip.charge_claim(request, least, known.order, acts=len(self._key.register.acts))
-        row = trip.charge_at_once(claim)
-        if row is None:
-            return None
-        placed, head = round_trip.place_link(link, row)
-        self._detector.see([head])
-        return Reservation(receipts=(receipt_of(placed),))
-
-    def _ask_account(self, name: str) -> Account | None:
-        """The account of a dataset that this process has not written to, for the order that a charge is priced at.
-
-        It is asked for once: a charge at an order that is no longer in force is refused, and takes the longer way.
-        """
-        if name not in self._accounts and (rows := self._store.ask(statements.account_question(name, lock=False))):
-            self._accounts[name] = account_of(rows[0])
-        return self._accounts.get(name)
-
-    def _answer_in_one_trip(self, reservation: Reservation, payload: bytes) -> bytes | None:
-        """Answer in one round trip, if the store can: one dataset, the charge still held, not behind its anchors."""
-        trip, name = self._store.one_round_trip, reservation.receipt.dataset
-        if trip is None or len(reservation.receipts) > 1 or reservation.receipt.detail is not None:
-            return None
-        if self._detector.is_behind(name):
-            return None
-        link, claim = round_trip.answer_claim(reservation, payload, self._detector.least(name))
-        row = trip.answer_at_once(claim)
-        if row is None:
-            return None
-        _, head = round_trip.place_link(link, row)
-        self._detector.see([head])
-        return bytes(row["stored"])
 
     def _charge_or_wait(self, request: ChargeRequest, patience: float) -> Reservation:
         end, nap, is_logged = time.monotonic() + patience, SHORTEST_NAP, False
@@ -340,15 +319,15 @@ class LedgerAccess:
 
     def _finds_another_store(self) -> bool:
         """Whether the owner named another store of anchors since this process opened one that is gone."""
-        before = self._store_of_anchors
+        before = self._anchor_store_id
         self._load_keys()
-        return before != self._store_of_anchors
+        return before != self._anchor_store_id
 
     def _charge_once(self, request: ChargeRequest) -> Reservation | Waiting | BudgetError:
         """Charge; where the outcome of the COMMIT is unknown, look it up by the request key under the same locks."""
+        self._detector.behind()  # looked at again: another process may have recovered the ledger
         try:
-            reservation = self._charge_in_one_trip(request) if self._key.may_charge else None
-            reservation = reservation or charges.find_stored_answer(request, self._store.ask)
+            reservation = charges.find_stored_answer(request, self._store.ask)
             work = self._for_listed_key(lambda writer: charges.charge(writer, request, self._check))
             return reservation or self._run(work)
         except UnknownOutcomeError:
@@ -389,6 +368,8 @@ class LedgerAccess:
         anchors = self._detector.anchors()  # before the store is read: others go on charging and anchoring
         texts = [*self._database_findings(full=extent is not Extent.NEW), *self._key.findings()]
         findings = [IntegrityFinding(text) for text in texts]
+        if self._key.anchors_fault is not None:  # it says nothing of the rows, and nothing can be charged anyway
+            findings.append(IntegrityFinding(self._key.anchors_fault, is_ours=False))
         verified = [self._verify_dataset(each, extent) for each in self._look(partial(_names, name=name))]
         held = {each.name: each for each in verified}
         if name is not None:
@@ -413,13 +394,15 @@ class LedgerAccess:
             StorePages(self._look, name),
             self._store.ask,
             after=known if is_there and extent is Extent.NEW else None,
-            lost=None if is_there else known,
+            lost=None if is_there or checkpoint is None else checkpoint.anchor(),
         )
 
     def _keep_checkpoints(self, verified: list[VerifiedDataset], findings: list[IntegrityFinding]) -> None:
         """Write the checkpoints of datasets without a finding; one about the database is about all of them."""
         found = {finding.dataset for finding in findings}
-        self._checkpoints.put(each.check for each in verified if not found & {None, each.name})
+        sound = (each.check for each in verified if not found & {None, each.name})
+        kept = self._checkpoints.put(sound, self._anchor_store_id or None)
+        self._detector.record_verified(anchor for each in kept if (anchor := each.anchor()) is not None)
 
     def _with_checkpoint(self, name: str, anchors: tuple[Anchor, ...]) -> tuple[Anchor, ...]:
         """The anchors of a dataset, with its checkpoint where that is later than all of them."""
@@ -438,15 +421,15 @@ class LedgerAccess:
         if self._key.signer is None:
             return None
         found = self._key.publics()
-        for receipt in receipts:
-            found |= self._key.publics(receipt.certificate)
+        for certificate in {receipt.certificate for receipt in receipts}:  # receipts of one key have the same
+            found |= self._key.register.certified_keys(certificate)
         return found
 
 
 def _lost_checkpoints(verified: list[VerifiedDataset], reported: set[str | None]) -> Iterator[IntegrityFinding]:
     """Events up to which datasets were verified and that their chains lost, where no anchor says so already."""
     for each in verified:
-        if each.lost is not None and each.name not in reported and each.lost.head not in each.recovered_anchors():
+        if each.lost is not None and each.name not in reported and not each.counts(each.lost):
             yield IntegrityFinding(LOST_CHECKPOINT, each.name, each.lost.sequence)
 
 

@@ -3,17 +3,26 @@
 import os
 import secrets
 from contextlib import closing
-from pathlib import Path
+from functools import partial
 
 from discreet.errors import LedgerError, NameNotFoundError, ParameterError, public_class
 from discreet.ledger.integrity import recovery
-from discreet.ledger.integrity.anchor_places import ADDRESS, place_at, without_password
+from discreet.ledger.integrity.anchor_stores import (
+    absolute_place,
+    anchor_store_at,
+    refuse_missing_mount,
+    without_password,
+)
 from discreet.ledger.integrity.shared_anchors import store_document, store_in
 from discreet.ledger.queries import LedgerQueries
+from discreet.ledger.records import faults
 from discreet.ledger.records.canonical_text import label
 from discreet.ledger.records.key_acts import ActKind, KeyAct, ListedKey
 from discreet.ledger.records.signatures import key_id
-from discreet.ledger.transactions import statements
+from discreet.ledger.signing_key import CREATED
+from discreet.ledger.transactions import key_register, limits, statements
+from discreet.ledger.transactions.statements import LedgerWriter
+from discreet.ledger.transactions.store import UnknownOutcomeError
 
 LONGEST_REASON = 2_000
 LOST_ANCHORS = (
@@ -37,7 +46,7 @@ class KeyAdministration(LedgerQueries):
             The key as it is listed.
 
         Raises:
-            ParameterError: If it is not a public key.
+            ParameterError: If it is not a public key, or the second one of a ledger without shared anchors.
             LedgerError: If the key of this process is not the owner's.
         """
         key = key_id(public)
@@ -72,7 +81,7 @@ class KeyAdministration(LedgerQueries):
             raise NameNotFoundError(
                 f"a key {key!a} to be revoked",
                 because="the ledger does not list it" if listed is None else "it is the owner's own, which is rotated",
-                instead="discreet ledger key rotate" if listed else "an id that ledger.listed_keys() shows",
+                instead="discreet ledger key rotate" if listed else "an id that discreet ledger key listed prints",
             )
         self._act(ActKind.REVOKED, key, name=listed.name, reason=reason)
         return self._key.register.keys[key]
@@ -81,38 +90,61 @@ class KeyAdministration(LedgerQueries):
         """Name the store of anchors that all machines of this ledger share. An act of the owner.
 
         Args:
-            place: A directory that all of them mount, or the address of a PostgreSQL database that is not the
-                ledger's. An address is recorded without its password.
+            place: Path of a directory that all of them mount, or address of a PostgreSQL database that is not the
+                ledger's. A path is recorded as an absolute one, an address without its password.
             reason: Reason, which the ledger records.
 
         Raises:
+            ParameterError: If the directory above it is not there.
             LedgerError: If it cannot be written, or the key of this process is not the owner's.
         """
+        label(reason, "reason", most=LONGEST_REASON)
         self._refuse_behind()
-        where = os.fspath(place) if ADDRESS.match(os.fspath(place)) else str(Path(place).absolute())
+        absolute = absolute_place(place)
+        refuse_missing_mount(absolute)
         is_lost = self._key.anchors_fault is not None
-        register, name = self._key.register, without_password(where)
-        with closing(place_at(where, self._id)) as made:
-            known = store_in(made.store(), self._id)
-            is_copy = known == register.store and name != register.place  # two places with one id would part
-            store = secrets.token_hex(16) if known is None or is_copy else known
-            act = self._owner_act(ActKind.ANCHORED, store, name=name, reason=reason)
-            if store != known:
-                made.make_store(store_document(self._id, store))
-        if not is_lost:
-            self._detector.certify_act(self._key.register.then(act))  # who opens the former store finds it behind
-        self._place = where
+        if is_lost and absolute == self._place:
+            raise ParameterError(
+                "a new store of shared anchors at the place where this process looks for the former one",
+                because="the former anchors would count as lost, and every dataset would be halted",
+                instead="unset DISCREET_ANCHORS, name the store again, and set the variable afterwards",
+            )
+        register, name = self._key.register, without_password(absolute)
+        with closing(anchor_store_at(absolute, self._id)) as store:
+            known = store_in(store.identity(), self._id)
+            is_copy = known == register.store and name != register.place  # two stores with one id would part
+            store_id = secrets.token_hex(16) if known is None or is_copy else known
+            act = self._owner_act(ActKind.ANCHORED, store_id, name=name, reason=reason)
+            if store_id != known:
+                store.create(store_document(self._id, store_id))
         if is_lost and self._look(statements.names):
             recovery.halt(self._commit, LOST_ANCHORS)
-        self._write_act(act)
+        self._write_certified_act(act, is_lost=is_lost)
+        self._place = absolute
+        self._load_keys()
         if not is_lost:
             self.anchor()
+
+    def _share_anchors_at_creation(self, place: str | os.PathLike[str]) -> None:
+        """Name the shared anchors of a ledger that names none; one that names others is refused."""
+        absolute, register = absolute_place(place), self._key.register
+        if not register.store:
+            self.share_anchors(absolute, reason=CREATED)
+            return
+        with closing(anchor_store_at(absolute, self._id)) as store:
+            is_same = store_in(store.identity(), self._id) == register.store
+        if not is_same and without_password(absolute) != register.place:
+            raise ParameterError(
+                f"shared anchors at {without_password(absolute)!r}",
+                because=f"the ledger names others already, at {register.place!r}; all else is done",
+                instead="discreet ledger share-anchors PLACE --reason TEXT --ledger LEDGER, which names another",
+            )
 
     def take_over(self, *, reason: str) -> None:
         """Make the key of this process the owner's, because the owner's key is lost. It cannot be undone.
 
-        Only the owner of the ledger's file or of its database can do this; the ledger keeps that the former
-        owner did not sign it. Receipts of keys that are listed after it need this copy of the ledger to be checked.
+        Only who may write the ledger's file, or the steward on PostgreSQL, can do this; the ledger keeps that the
+        former owner did not sign it. Receipts of keys that are listed after it need this copy of the ledger.
 
         Args:
             reason: Reason, which the ledger records.
@@ -121,18 +153,72 @@ class KeyAdministration(LedgerQueries):
             LedgerError: If this process may not write acts on keys.
         """
         label(reason, "reason", most=LONGEST_REASON)
-        self._refuse_acts_behind()
+        self._refuse_service()
+        self._load_keys()
+        if self._detector.lost_acts(self._key.register):  # a recovery puts these back, with the owner that they name
+            raise LedgerError(faults.BEHIND)
         self._write_act(self._key.takeover(reason))
+        self._upgrade_records()
+
+    def _write_certified_act(self, act: KeyAct, *, is_lost: bool) -> None:
+        """Write an act after the former store of anchors has it, so that an older copy is behind that one.
+
+        Where the ledger does not take it, because another act was first, it is taken back there: a recovery would
+        carry it out.
+        """
+        before = self._key.register
+        if not is_lost:
+            self._detector.certify_act(before.then(act))
+        try:
+            self._commit(lambda writer: key_register.append(writer, act))
+        except UnknownOutcomeError:
+            raise
+        except LedgerError:
+            if not is_lost:
+                self._detector.certify_act(before)
+            raise
 
     def _act(self, kind: ActKind, value: str, *, name: str, reason: str) -> None:
         self._refuse_behind()
         if self._key.anchors_fault is not None:
             raise LedgerError(self._key.anchors_fault)
-        self._write_act(self._owner_act(kind, value, name=name, reason=reason))
+        act = self._owner_act(kind, value, name=name, reason=reason)
+        self._refuse_unshared_keys(act)
+        self._write_act(act)
+        if self._key.anchors_fault is not None:  # out of reach since: nothing outside the ledger tells of the act
+            raise LedgerError(self._key.anchors_fault)
+
+    def _refuse_unshared_keys(self, act: KeyAct) -> None:
+        """Refuse the listing of a second key without shared anchors, after which no key could charge."""
+        after = self._key.register.then(act)
+        if act.kind is ActKind.LISTED and len(after.may_charge) > 1 and not after.store:
+            raise ParameterError(
+                "a second key for a ledger that names no shared anchors",
+                because="a ledger with several keys charges nothing on any machine before it names them",
+                instead="discreet ledger share-anchors PLACE --reason TEXT --ledger LEDGER, then list the key again",
+            )
 
     def _owner_act(self, kind: ActKind, value: str, *, name: str, reason: str) -> KeyAct:
         label(reason, "reason", most=LONGEST_REASON)
         return self._key.owner_act(kind, value, name=name, reason=reason)
+
+    def _upgrade_records(self) -> None:
+        """State what an earlier version recorded in the terms of each budget, which its next charge needs.
+
+        A charge does that too where nobody did; on PostgreSQL the service may not. A key that is not listed waits for
+        the takeover: what it anchors would make it the owner's.
+        """
+        if not self._key.is_listed:
+            return
+
+        def upgrade(writer: LedgerWriter, name: str) -> None:
+            known = statements.account(writer, name)
+            if not known.is_halted and limits.lacks_terms(writer, known):
+                limits.upgrade_records(writer, known)
+
+        for known in self._look(recovery.accounts):
+            if not self._detector.is_behind(known.name):  # one that is behind is upgraded after its recovery
+                self._run(partial(upgrade, name=known.name))
 
     def anchor(self) -> None:
         """Write the present end of every chain to the anchors, outside the store."""

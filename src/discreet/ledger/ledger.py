@@ -30,7 +30,6 @@ from discreet.ledger.transactions import limits, other_releases
 from discreet.ledger.transactions import outcome as outcomes
 from discreet.ledger.transactions import register as registers
 from discreet.ledger.transactions.charge import ChargeRequest, DatasetCharge
-from discreet.ledger.transactions.store import UnknownOutcomeError
 
 PATIENCE = 600.0
 OWNER = "owner"
@@ -43,7 +42,14 @@ LOST_ANCHORS = (
 class Ledger(KeyAdministration):
     """Privacy budgets of datasets, kept in a store: charges before data is read, and one stored answer for each.
 
-    `lease` is how many seconds a process that went silent keeps its reservation; a living one renews it.
+    `SQLiteLedger` and `PostgresLedger` are ledgers; `open_ledger` opens either. Close a ledger, or use it in a `with`
+    block: closing writes the last anchors.
+
+    Example:
+        >>> from discreet.ledger import open_ledger
+        >>> with open_ledger(":memory:") as ledger:
+        ...     print(ledger.verify())
+        0 datasets, 0 events: everything agrees
     """
 
     def register(self, dataset: Dataset) -> Registration:
@@ -259,13 +265,8 @@ class Ledger(KeyAdministration):
         ours = reservation_of(reservation)
         if self._key.is_stranger and self.state(ours.receipt) is not State.ANSWERED:
             self._key.refuse_unlisted_key()
-        try:
-            stored = self._answer_in_one_trip(ours, payload)
-            if stored is None:
-                self._run(lambda writer: outcomes.answer(writer, ours, payload))
-        except UnknownOutcomeError:
-            stored = self._retry_unknown(lambda writer: outcomes.answer(writer, ours, payload))
-        return outcomes.stored_answer(ours, self._store.ask) if stored is None else stored
+        self._run_idempotent(lambda writer: outcomes.answer(writer, ours, payload))
+        return outcomes.stored_answer(ours, self._store.ask)
 
     def forfeit(self, reservation: Reservation | Receipt, code: str) -> State:
         """Record that a charge failed after data was read. The charge stays, and a stored answer stays too.
@@ -349,12 +350,14 @@ class Ledger(KeyAdministration):
         """
         label(reason, "reason", most=LONGEST_REASON)
         given = tuple(receipts)
+        self._refuse_service()
         self._recover_acts()
         self._refuse_unlisted_key()
         found = self._verify(None, given, Extent.WITHOUT_CHECKPOINTS)
         publics = self._public_keys(given)
         vouched = tuple(receipt for receipt in given if receipt.is_of(self._id) and receipt.verify(publics))
         is_sound = not any(finding.dataset is None and finding.is_ours for finding in found.findings)
+        ends = self._detector.shared_ends()
         anchors = self._detector.every_anchor()
         for name in [known.name for known in self._look(recovery.accounts)]:
             proof = recovery.Proof(
@@ -362,11 +365,13 @@ class Ledger(KeyAdministration):
                 anchors=self._with_checkpoint(name, anchors.get(name, ())),
                 receipts=vouched,
                 reason=reason,
+                shared=ends.get(name),
                 is_sound=is_sound,
             )
             _, writer = self._commit(partial(recovery.recover, proof=proof))
             self._detector.settle(writer.heads.values())
         self._detector.compare(self._look)
+        self._upgrade_records()
         self._checkpoints.forget()  # they may be of the history that is lost
         return self._verify(None, given, Extent.FULL)
 

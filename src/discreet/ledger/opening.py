@@ -17,7 +17,24 @@ _SETTINGS = re.compile(
 
 @short_traceback
 def open_ledger(where: str | os.PathLike[str]) -> Ledger:
-    """The ledger at a path, made if it is absent, or in a PostgreSQL database that has one."""
+    """Open the ledger at a path, which is created if absent, or in a PostgreSQL database that has one.
+
+    Args:
+        where: Path of a file, or address of a database: `postgresql://role@host/database`.
+
+    Returns:
+        The ledger; close it, or use it in a `with` block.
+
+    Raises:
+        ParameterError: If an address does not begin with `postgresql://`.
+        LedgerError: If the ledger cannot be opened.
+
+    Example:
+        >>> from discreet.ledger import open_ledger
+        >>> with open_ledger("ledger.sqlite") as ledger:
+        ...     ledger.datasets()
+        []
+    """
     if isinstance(where, str) and _ADDRESS.match(where):
         return PostgresLedger(_ADDRESS.sub("postgresql://", where, count=1))
     if isinstance(where, str) and _SETTINGS.search(where):

@@ -1,18 +1,20 @@
 """The ledger on PostgreSQL: for an organisation, its servers and its analysts."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import ParameterError, public_class
-from discreet.home import home
+from discreet.errors import LedgerError, ParameterError, public_class
+from discreet.home import home, location
 from discreet.ledger.access import LEASE
+from discreet.ledger.integrity.anchor_stores import ADDRESS, absolute_place, refuse_missing_mount
 from discreet.ledger.integrity.checkpoints import directory_beside
 from discreet.ledger.integrity.rollback import RollbackDetector
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.records import faults
 from discreet.ledger.records.canonical_text import label
-from discreet.ledger.records.signatures import Signer
-from discreet.ledger.signing_key import CREATED
+from discreet.ledger.signing_key import signer_at
 from discreet.ledger.stores import postgres_schema
 from discreet.ledger.stores.postgres import PostgresStore
 from discreet.ledger.stores.postgres_errors import connect, sentences
@@ -25,14 +27,35 @@ ANCHOR_EVERY = 100
 
 @public_class
 class PostgresLedger(Ledger):
-    """A ledger in a PostgreSQL database, reached by the role of its service.
+    """Ledger in a PostgreSQL database, for several machines and analysts. Needs `pip install 'discreet[postgres]'`.
 
-    The owner of the database makes or migrates it once, `PostgresLedger.create(owner_url, role="discreet_service")`;
-    the service's role can then add events and never change or delete one. Receipts are signed with the key in `key`,
-    and anchors are written to the directory `anchors`; both are at home (`DISCREET_HOME`) unless they are named.
-    `shared_anchors` is where this machine finds the anchors that all share, unless it is where the ledger says.
-    `as_owner` opens it under the role that owns the database, which lists and revokes keys and charges nothing.
+    The owner of the database creates or migrates it by `PostgresLedger.create`. The service's role charges, and never
+    changes or deletes an event. The steward's also registers datasets, sets budgets and quotas, lists keys and
+    recovers.
+
+    Args:
+        address: Address of the database: `postgresql://role@host/database`.
+        key: Path of the key that signs receipts. Default: in the home of discreet, `DISCREET_HOME`.
+        anchors: Directory of the anchors of this machine. Default: in the home of discreet.
+        lease: Seconds for which a silent process keeps its reservation. Default 30.
+        shared_anchors: Path or address at which this machine finds the anchors that all machines share. Default:
+            `DISCREET_ANCHORS`, or as the ledger says.
+        as_owner: Whether the role is the one that owns the database. It does what the steward does, and charges
+            nothing. Default False.
+        read_only: Whether to change nothing, for monitoring, by any of these roles: no key or anchor is made. Default
+            False.
+
+    Raises:
+        LedgerError: If the database cannot be reached, has no ledger or an older one, or would lose charges.
+
+    Example:
+        >>> from discreet.ledger import PostgresLedger
+        >>> with PostgresLedger("postgresql://discreet_service@db.example.org/ledger") as ledger:  # doctest: +SKIP
+        ...     print(ledger.verify())
+        1 dataset, 3 events: everything agrees
     """
+
+    STORE = "PostgreSQL"
 
     def __init__(
         self,
@@ -43,18 +66,22 @@ class PostgresLedger(Ledger):
         lease: float = LEASE,
         shared_anchors: str | os.PathLike[str] | None = None,
         as_owner: bool = False,
+        read_only: bool = False,
     ) -> None:
-        signer = Signer.at(Path(key or home() / "signing.key"))
-        directory = Path(anchors or home() / "anchors")
+        place = location() if read_only else home()
+        signer = signer_at(Path(key or place / "signing.key"), read_only=read_only)
+        directory = Path(anchors or place / "anchors")
+        store = PostgresStore(address, is_owner=as_owner or read_only)
         super().__init__(
-            PostgresStore(address, is_owner=as_owner),
+            store,
             signer=signer,
-            detector=RollbackDetector(directory, signer, every=ANCHOR_EVERY),
+            detector=RollbackDetector(directory, signer, every=ANCHOR_EVERY, read_only=read_only),
             lease=lease,
             checkpoints=directory_beside(directory),
             shared_anchors=shared_anchors,
-            writes_keys=as_owner,
+            writes_keys=store.is_steward,
             charges=not as_owner,
+            read_only=read_only,
         )
 
     @classmethod
@@ -63,35 +90,85 @@ class PostgresLedger(Ledger):
         address: str,
         *,
         role: str,
+        steward: str | None = None,
         key: str | os.PathLike[str] | None = None,
         anchors: str | os.PathLike[str] | None = None,
         shared_anchors: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Make the ledger's schema, or bring it to the newest version, and give the service's role its rights.
+        """Make the ledger's schema, or bring it to the newest version, and give its roles their rights.
 
-        Run by the owner of the database; a second run changes nothing, and one that is killed half-way is run again.
-        The key of this machine becomes the owner's key, which lists the keys of others. `shared_anchors` names the
-        store of anchors that all machines share: a directory, or the address of a database of its own.
+        Run by the owner of the database. It can be repeated, also after a kill. The key of this machine becomes the
+        owner's key, which lists the keys of others.
+
+        Args:
+            address: Where the owner of the database connects.
+            role: Role of the service, which charges.
+            steward: Role that registers datasets, sets budgets and quotas, lists keys and recovers. Default: the owner
+                does this, with `as_owner`.
+            key: Path of the key that signs receipts. Default: in the home of discreet.
+            anchors: Directory of the anchors of this machine. Default: in the home of discreet.
+            shared_anchors: Store of anchors that all machines share: path of a directory, or address of a database of
+                its own. A ledger that names another store is refused. Default: none is named.
+
+        Raises:
+            ParameterError: If a role is absent, is the owner's, or is both service and steward, or home,
+                key or shared anchors are refused; then no schema is made.
+            LedgerError: If the database cannot be reached, or does not allow it.
         """
-        label(role, "role")
         with sentences(), connect(address) as connection:
-            if connection.info.user == role:
-                raise ParameterError(
-                    f"role={role!r} for the service of the ledger",
-                    because="it is the owner's own role, which may change and delete what it owns",
-                    instead='role="discreet_service", after CREATE ROLE discreet_service LOGIN',
-                )
-            _refuse_unknown(connection, role)
-            postgres_schema.migrate(connection, role)
+            refuse_roles(connection, role, steward)
+            at_home = home() / "signing.key"
+            signer_at(Path(key or at_home), read_only=False)  # what is wrong with home or key leaves no schema behind
+            if shared_anchors is not None:
+                _refuse_anchors_here(connection, absolute_place(shared_anchors))
+                refuse_missing_mount(absolute_place(shared_anchors))
+            postgres_schema.migrate(connection, role, steward)
         with cls(address, key=key, anchors=anchors, as_owner=True) as ledger:
-            if shared_anchors is not None and not ledger.shares_anchors:
-                ledger.share_anchors(shared_anchors, reason=CREATED)
+            ledger._upgrade_records()
+            if shared_anchors is not None:
+                ledger._share_anchors_at_creation(shared_anchors)
 
 
-def _refuse_unknown(connection: "psycopg.Connection[Any]", role: str) -> None:
-    if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
+def _refuse_anchors_here(connection: "psycopg.Connection[Any]", place: str) -> None:
+    """Refuse shared anchors in the database of the ledger; a place that cannot be reached is refused when it is named.
+
+    An older copy of the database would put back both.
+    """
+    if not ADDRESS.match(place):
+        return
+    here, there = postgres_schema.place(connection), ""
+    with suppress(LedgerError), connect(ADDRESS.sub("postgresql://", place, count=1)) as other:
+        there = postgres_schema.place(other)
+    if here == there:
+        raise LedgerError(faults.SAME_DATABASE)
+
+
+def refuse_roles(connection: "psycopg.Connection[Any]", role: str, steward: str | None) -> None:
+    """Refuse roles that are one, that own the database or that the server does not have."""
+    for purpose, name in {"role": role, "steward": steward}.items():
+        if name is not None:
+            _refuse_role(connection, purpose, label(name, purpose))
+    if steward == role:
         raise ParameterError(
-            f"role={role!r} for the service of the ledger",
+            f"the role {steward!r} for the steward of the ledger",
+            because="it is the service's own role, and who charges may not raise a budget",
+            instead="another role for the steward, after CREATE ROLE discreet_steward LOGIN",
+        )
+
+
+def _refuse_role(connection: "psycopg.Connection[Any]", purpose: str, name: str) -> None:
+    """Refuse the owner's own role, and one that the server does not have."""
+    office = "service" if purpose == "role" else "steward"
+    example = f"discreet_{office}"
+    if connection.info.user == name:
+        raise ParameterError(
+            f"the role {name!r} for the {office} of a ledger",
+            because="it is the owner's own role, which may change and delete what it owns",
+            instead=f"another role for the {office}, after CREATE ROLE {example} LOGIN",
+        )
+    if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (name,)).fetchone() is None:
+        raise ParameterError(
+            f"the role {name!r} for the {office} of a ledger",
             because="the database server has no such role",
-            instead=f"CREATE ROLE {role} LOGIN PASSWORD '...', run by a role with CREATEROLE, then again",
+            instead=f"CREATE ROLE {name} LOGIN PASSWORD '...', run by a role with CREATEROLE, then again",
         )

@@ -1,11 +1,13 @@
 """What a ledger answers without a charge: registrations, spending, stored answers and history."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from discreet.accounting.costs import Cost
 from discreet.accounting.filters import Budget
-from discreet.errors import public_class
-from discreet.exact.numbers import Number
+from discreet.errors import LedgerError, ParameterError, public_class
+from discreet.exact.numbers import Number, positive
 from discreet.ledger.access import LedgerAccess
 from discreet.ledger.integrity import recovery
 from discreet.ledger.integrity.anchors import Anchor
@@ -18,8 +20,16 @@ from discreet.ledger.records.other_release import OtherRelease
 from discreet.ledger.records.quota import Share
 from discreet.ledger.records.receipt import ChargeReference
 from discreet.ledger.records.registration import Registration
+from discreet.ledger.reporting.health import (
+    UNREACHABLE,
+    AnchoredEvent,
+    HealthRows,
+    KeyHealth,
+    LedgerHealth,
+    ledger_health,
+)
 from discreet.ledger.reporting.report import DELTAS, SpendingReport, report
-from discreet.ledger.transactions import other_releases, statements
+from discreet.ledger.transactions import other_releases, outcome, statements
 from discreet.ledger.transactions.statements import LedgerWriter
 
 _SOURCES = "SELECT DISTINCT dataset, source FROM versions ORDER BY dataset, source"
@@ -250,6 +260,79 @@ class LedgerQueries(LedgerAccess):
         """Whether the owner named a store of anchors that all machines share."""
         return bool(self._key.register.store)
 
+    @property
+    def shared_anchors_place(self) -> str | None:
+        """Where the owner said that the shared anchors are: a path, or the host and the name of a database."""
+        return self._key.register.place or None
+
+    def health(self, *, oldest_anchor: Number | None = None, most_spent: Number | None = None) -> LedgerHealth:
+        """Whether the ledger serves, for monitoring: stopped datasets, spending, anchors and keys.
+
+        It reads no chain and changes nothing in the store. Open the ledger with `read_only=True` to change nothing
+        beside it either. A ledger that cannot be reached is a result too.
+
+        Args:
+            oldest_anchor: Seconds after which an event that is not anchored is a problem. Default: never.
+            most_spent: Part of a privacy budget from which on its spending is a problem, such as 0.9. Default: none.
+
+        Returns:
+            The health, to print; true if there is no problem.
+
+        Raises:
+            ParameterError: If a limit is not a positive number, or the part is above 1.
+        """
+        seconds = None if oldest_anchor is None else float(positive(oldest_anchor, "oldest_anchor"))
+        share = None if most_spent is None else _part(most_spent)
+        try:
+            return self._health(seconds, share)
+        except LedgerError as error:
+            return LedgerHealth.unreachable(self.STORE, error)
+
+    def _health(self, oldest_anchor: float | None, most_spent: Fraction | None) -> LedgerHealth:
+        self._load_keys()
+        anchors = {"home": _anchored_events(self._detector.anchors_at_home())}
+        if self._key.anchors_fault is None:
+            anchors["shared"] = _anchored_events(self._detector.shared_anchors())
+        stopped, is_behind = self._stopped_datasets_and_rollback()
+        return ledger_health(
+            self._look(_health_rows),  # after the anchors: others go on charging and anchoring
+            store=self.STORE,
+            keys=self._key_health(),
+            anchors=anchors,
+            stopped=stopped,
+            is_behind=is_behind,
+            oldest_anchor=oldest_anchor,
+            most_spent=most_spent,
+        )
+
+    def _key_health(self) -> KeyHealth:
+        register, signer = self._key.register, self._key.signer if self._key.is_kept else None
+        listed = None if signer is None else register.keys.get(signer.key)
+        state = "none" if signer is None else "not listed" if listed is None else "listed"
+        named = "reachable" if register.store else "not named"
+        return KeyHealth(
+            listed=len(register.may_charge),
+            key=None if signer is None else signer.key,
+            state="revoked" if listed is not None and listed.is_revoked else state,
+            is_owner=listed is not None and listed.is_owner,
+            shared_anchors=named if self._key.anchors_fault is None else UNREACHABLE,
+            shared_anchors_place=self.shared_anchors_place,
+            fault=self._key.fault,
+        )
+
+    def _stopped_datasets_and_rollback(self) -> tuple[dict[str, str], bool]:
+        """Datasets that are not served with the reason, and whether any stands behind its anchors.
+
+        Where the shared anchors were lost while they were in use, only halts are known.
+        """
+        try:
+            stopped = self.stopped_datasets()
+            return stopped, self._detector.are_acts_behind or bool(self._detector.behind())
+        except LedgerError as error:
+            if str(error) != faults.NO_SHARED_ANCHORS:
+                raise
+            return self._look(recovery.open_halts), self._detector.are_acts_behind
+
     def stopped_datasets(self) -> dict[str, str]:
         """Datasets that are not served, and why.
 
@@ -260,3 +343,28 @@ class LedgerQueries(LedgerAccess):
         behind = dict.fromkeys(self._detector.behind(), faults.BEHIND)
         behind |= {"": faults.BEHIND} if self._detector.are_acts_behind else {}
         return behind | found
+
+
+def _part(most_spent: Number) -> Fraction:
+    share = positive(most_spent, "most_spent")
+    if share > 1:
+        raise ParameterError(
+            f"most_spent={most_spent!r}",
+            because="it is a part of a privacy budget, and no more than all of it is ever spent",
+            instead="most_spent=0.9",
+        )
+    return share
+
+
+def _anchored_events(anchors: Mapping[str, Anchor]) -> dict[str, AnchoredEvent]:
+    return {name: AnchoredEvent(each.sequence, each.time) for name, each in anchors.items()}
+
+
+def _health_rows(writer: LedgerWriter) -> HealthRows:
+    return HealthRows(
+        schema_version=statements.schema_version(writer),
+        names=frozenset(row["name"] for row in writer.rows("SELECT name FROM datasets")),
+        accounts=tuple(recovery.accounts(writer)),
+        expired=Counter(name for name, _ in outcome.expired_charges(writer, 0)),
+        near_limit=tuple(statements.shares_near_limit(writer)),
+    )

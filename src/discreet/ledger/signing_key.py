@@ -1,9 +1,9 @@
 """The signing key of this process, and what the ledger's register of keys says of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from pathlib import Path
 
 from discreet.errors import LedgerError
 from discreet.ledger.records import faults
@@ -11,14 +11,20 @@ from discreet.ledger.records.account import Account
 from discreet.ledger.records.key_acts import ActKind, KeyAct, KeyRegister
 from discreet.ledger.records.signatures import Signer
 from discreet.ledger.transactions import key_register
-from discreet.ledger.transactions.statements import LedgerWriter
-
-Look = Callable[[Callable[[LedgerWriter], Any]], Any]
+from discreet.ledger.transactions.statements import Look
 
 CREATED = "the ledger was created"
 MIGRATED = "the ledger was migrated, and this key had signed its anchors"
 ROTATED = "the owner's key was rotated"
 ABANDONED = "another chain of acts was given up by a recovery"
+
+
+def signer_at(path: Path, *, read_only: bool) -> Signer:
+    """The key in a file, made where there is none; with `read_only` one in memory in its place, which no ledger lists.
+
+    With that one, anchors of keys that the ledger lists are still checked.
+    """
+    return (Signer.find(path) or Signer.in_memory()) if read_only else Signer.at(path)
 
 
 class KeysChangedError(LedgerError):
@@ -47,14 +53,14 @@ class SigningKey:
 
     def refuse_unlisted_key(self) -> None:
         """Refuse to charge with a key that the ledger does not list, or with several and no anchors that they share."""
-        fault = self._fault()
+        fault = self._fault_of_this_key()
         if fault is not None:
             raise LedgerError(fault)
 
     @property
     def may_charge(self) -> bool:
         """Whether the register, as it was read last, lets this key charge."""
-        return self._fault() is None
+        return self._fault_of_this_key() is None
 
     @property
     def is_listed(self) -> bool:
@@ -66,16 +72,40 @@ class SigningKey:
         """Whether the ledger never listed this key; one that was revoked may finish what it charged."""
         return self.signer is not None and self.signer.key not in self.register.keys
 
-    def abandonment(self, chain: Sequence[str]) -> list[KeyAct]:
-        """The acts, to be signed, by which the owner gives up another chain of acts: its revocations, then its end."""
-        acts = [KeyAct.from_json(text) for text in chain]
+    def abandonment(self, chain: Sequence[str], vouched: Sequence[str]) -> list[KeyAct]:
+        """The acts, to be signed, by which the owner gives up another chain of acts: its revocations, then its end.
+
+        Only revocations in the part of the chain that is `vouched` for are kept.
+        """
+        last = KeyAct.from_json(chain[-1])
         own = {act.hash for act in self.register.acts}
-        revoked = [act for act in acts if act.hash not in own and act.kind is ActKind.REVOKED]
+        acts = [act for text in vouched if (act := KeyAct.from_json(text)).hash not in own]
+        revoked = [act for act in acts if act.kind is ActKind.REVOKED]
         again = [act for act in revoked if act.value in self.register.may_charge and act.value != self.register.owner]
-        end = replace(acts[-1], kind=ActKind.ABANDONED, value=acts[-1].hash, name="acts", reason=ABANDONED)
+        end = replace(last, kind=ActKind.ABANDONED, value=last.hash, name="acts", reason=ABANDONED)
         return [*again, end]
 
-    def _fault(self) -> str | None:
+    @property
+    def is_owner(self) -> bool:
+        """Whether the register, as it was read last, says that this key is the owner's."""
+        return self.signer is not None and self.signer.key == self.register.owner
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether this process has a key of its own, in a file."""
+        return self.signer is not None and self.signer.is_kept
+
+    @property
+    def fault(self) -> str | None:
+        """Why nothing can be charged with this key, or, where no file holds one, with any."""
+        return (
+            self._fault_of_this_key()
+            if self.is_kept or self.signer is None
+            else self.damage or self._fault_of_every_key()
+        )
+
+    def _fault_of_this_key(self) -> str | None:
+        """Why this key cannot charge now."""
         if self.signer is None:
             return None
         if self.damage is not None:
@@ -83,8 +113,12 @@ class SigningKey:
         listed = self.register.keys.get(self.signer.key)
         if listed is None:
             return faults.UNLISTED_KEY if self.register.owner else faults.UNOWNED
-        if listed.is_revoked:
-            return faults.REVOKED_KEY
+        return faults.REVOKED_KEY if listed.is_revoked else self._fault_of_every_key()
+
+    def _fault_of_every_key(self) -> str | None:
+        """Why no key can charge now."""
+        if not self.register.owner:
+            return faults.UNOWNED
         if self.anchors_fault is not None:
             return self.anchors_fault
         if self.register.store:
@@ -128,7 +162,7 @@ class SigningKey:
         """An act of the owner; another key is refused."""
         if self.damage is not None:
             raise LedgerError(self.damage)
-        if self.signer is None or self.signer.key != self.register.owner:
+        if self.signer is None or not self.is_owner:
             raise LedgerError(faults.NOT_THE_OWNER)
         return self.register.next_act(self.signer, kind, value, name=name, reason=reason)
 

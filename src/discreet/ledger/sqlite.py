@@ -3,14 +3,16 @@
 import os
 from pathlib import Path
 
-from discreet.errors import public_class
-from discreet.home import home
+from discreet.errors import LedgerError, public_class
+from discreet.home import home, location
 from discreet.ledger.access import LEASE
 from discreet.ledger.integrity.checkpoints import directory_beside
 from discreet.ledger.integrity.rollback import RollbackDetector
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.records.signatures import Signer
+from discreet.ledger.records import faults
+from discreet.ledger.signing_key import signer_at
 from discreet.ledger.stores.sqlite import MEMORY, SQLiteStore
+from discreet.ledger.stores.sqlite_reader import SQLiteReader
 
 ANCHOR_EVERY = 10
 
@@ -24,10 +26,13 @@ class SQLiteLedger(Ledger):
         key: Path of the key that signs receipts. Default: in the home of discreet, `DISCREET_HOME`; none in memory.
         anchors: Directory of the anchors, which detect rollbacks. Default: in the home of discreet; none in memory.
         lease: Seconds for which a silent process keeps its reservation. Default 30.
-        shared_anchors: Where this machine finds the anchors that all machines share. Default: where the ledger says.
+        shared_anchors: Path or address at which this machine finds the anchors that all machines share. Default:
+            `DISCREET_ANCHORS`, or as the ledger says.
+        read_only: Whether to change nothing, for monitoring: no file, key or migration is made. Default False.
 
     Raises:
-        LedgerError: If the file is damaged, newer than this library, or cannot be written.
+        LedgerError: If the file is damaged, newer than this library, or cannot be written; with `read_only` also if
+            it is absent or older.
 
     Example:
         >>> import discreet as dp
@@ -44,12 +49,14 @@ class SQLiteLedger(Ledger):
         anchors: str | os.PathLike[str] | None = None,
         lease: float = LEASE,
         shared_anchors: str | os.PathLike[str] | None = None,
+        read_only: bool = False,
     ) -> None:
         is_kept = os.fspath(path) != MEMORY
-        signer = Signer.at(Path(key or home() / "signing.key")) if is_kept or key else None
-        directory = Path(anchors or home() / "anchors") if is_kept or anchors else None
-        self._file = SQLiteStore(path)
-        detector = RollbackDetector(directory, signer, every=ANCHOR_EVERY)
+        place = location() if read_only or not is_kept else home()
+        signer = signer_at(Path(key or place / "signing.key"), read_only=read_only) if is_kept or key else None
+        directory = Path(anchors or place / "anchors") if is_kept or anchors else None
+        self._file = SQLiteReader(path) if read_only else SQLiteStore(path)
+        detector = RollbackDetector(directory, signer, every=ANCHOR_EVERY, read_only=read_only)
         super().__init__(
             self._file,
             signer=signer,
@@ -57,6 +64,7 @@ class SQLiteLedger(Ledger):
             lease=lease,
             checkpoints=directory_beside(directory),
             shared_anchors=shared_anchors,
+            read_only=read_only,
         )
 
     def backup(self, path: str | os.PathLike[str]) -> None:
@@ -68,6 +76,8 @@ class SQLiteLedger(Ledger):
         Raises:
             LedgerError: If the file exists or cannot be written.
         """
+        if isinstance(self._file, SQLiteReader):
+            raise LedgerError(faults.READ_ONLY)
         self._file.backup(path)
 
     def _database_findings(self, *, full: bool) -> list[str]:

@@ -23,7 +23,7 @@ from discreet.errors import BudgetError, NameNotFoundError, ParameterError, Sour
 from discreet.exact.numbers import Number
 from discreet.ledger import Dataset, Ledger, Registration
 from discreet.ledger import RegisteredSlice as KeptSlice
-from discreet.ledger.records import places
+from discreet.ledger.records import source_identity
 from discreet.ledger.records.registration import another_source
 from discreet.query.aggregates import checked_bounds
 
@@ -233,7 +233,7 @@ def _is_corrected(kept: Registration, source: Source, words: Declaration) -> boo
     if kept.is_charged:
         return False
     delimiter = json.loads(kept.facts).get("delimiter")
-    return not places.is_same(kept.source, source.identity) or delimiter != words.table["delimiter"]
+    return not source_identity.is_same(kept.source, source.identity) or delimiter != words.table["delimiter"]
 
 
 def open_source(name: str, table: Table, given: Mapping[str, object], beside: Path) -> Source:

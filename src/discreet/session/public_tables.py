@@ -6,7 +6,7 @@ from discreet.catalog.catalog import Catalog
 from discreet.engines import OpenSource, Source, is_registered, same_rows
 from discreet.errors import CatalogError
 from discreet.ledger import Ledger
-from discreet.ledger.records import places
+from discreet.ledger.records import source_identity
 
 
 def refuse_protected_rows(
@@ -28,7 +28,7 @@ def refuse_protected_rows(
 
 def _read_alike(one: str, other: str) -> bool:
     """Whether two sources of a server are one table, or read one in common, as views of it do."""
-    return one.startswith("postgresql://") and places.overlap(one, other)
+    return one.startswith("postgresql://") and source_identity.overlap(one, other)
 
 
 def _protected_rows(name: str, other: str) -> CatalogError:

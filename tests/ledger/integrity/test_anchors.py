@@ -16,6 +16,7 @@ from discreet.errors import LedgerError
 from discreet.ledger.integrity import anchors
 from discreet.ledger.integrity.anchors import Anchor, AnchorFile, highest, reason_behind
 from discreet.ledger.records import append_log
+from discreet.ledger.records.chain import MOST_EVENTS
 from discreet.ledger.records.registration import budget_columns
 from discreet.ledger.records.signatures import Signer
 
@@ -71,9 +72,10 @@ TEXT = st.text(max_size=8)
 ANCHORS = st.builds(
     Anchor,
     **dict.fromkeys(("ledger", "dataset", "head", "time"), TEXT),
-    sequence=UNITS,
+    sequence=st.integers(0, 2 * MOST_EVENTS),
     spent=COSTS,
     budget=st.dictionaries(TEXT, st.one_of(st.none(), TEXT), max_size=3),
+    store=st.one_of(st.none(), TEXT),
 )
 
 

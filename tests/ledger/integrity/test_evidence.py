@@ -1,7 +1,31 @@
 """What a store holds about a dataset, in memory."""
 
-from discreet.ledger.integrity.evidence import LEAST, is_intact
+from dataclasses import replace
+
+import pytest
+
+from discreet.accounting.costs import Cost
+from discreet.ledger.integrity.anchors import Anchor
+from discreet.ledger.integrity.evidence import LEAST, is_counted, is_intact
 from discreet.ledger.integrity.recovery import evidence
+
+RECOVERY = {
+    "from": {"sequence": 5},
+    "anchors": ["the highest"],
+    "shared": {"store": "one", "ends": {"k": 10}},
+    "new": {"spent": [10, 10, 0]},
+}
+LOST = Anchor(
+    ledger="",
+    dataset="visits",
+    sequence=8,
+    head="lost",
+    spent=Cost(8, 8, 0, 8),
+    budget={},
+    time="",
+    store="one",
+    key="k",
+)
 
 
 def rows_of(ledger):
@@ -36,3 +60,37 @@ def test_evidence_in_memory_is_one_page_which_is_the_last(visits, turn):
     assert page.ending is not None
     assert page.ending.tables.dataset == held.dataset
     assert held.read(3, frozenset()).events == page.events[2:]
+
+
+class TestIsCounted:
+    """A recovery of a store that ended at event 5, whose shared anchors ended at event 10 with 10 spent."""
+
+    def test_an_anchor_that_the_recovery_names_is_counted_wherever_it_was_written(self):
+        assert is_counted(replace(LOST, head="the highest", sequence=20, store=None), [RECOVERY])
+
+    def test_an_anchor_that_a_shared_one_of_the_same_store_and_key_followed_is_counted(self):
+        assert is_counted(LOST, [RECOVERY])
+        assert is_counted(replace(LOST, sequence=10, spent=Cost(10, 10, 0, 10)), [RECOVERY])
+
+    @pytest.mark.pitfall("B18")
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"store": "another"},
+            {"store": None},
+            {"key": "another"},
+            {"sequence": 5},
+            {"sequence": 11},
+            {"spent": Cost(11, 8, 0, 8)},
+            {"spent": Cost(None, 8, 0, 8)},
+        ],
+    )
+    def test_an_anchor_of_another_store_or_key_of_another_place_or_with_more_spent_is_not(self, other):
+        assert not is_counted(replace(LOST, **other), [RECOVERY])
+
+    @pytest.mark.parametrize("shared", [{}, {"shared": None}])
+    def test_a_recovery_without_shared_anchors_counts_what_it_names_alone(self, shared):
+        recovery = {name: value for name, value in RECOVERY.items() if name != "shared"} | shared
+        assert not is_counted(LOST, [recovery])
+        assert not is_counted(replace(LOST, store=None), [recovery])
+        assert is_counted(replace(LOST, head="the highest"), [recovery])

@@ -14,7 +14,7 @@ import pytest
 from discreet.accounting.costs import Cost
 from discreet.errors import LedgerError
 from discreet.ledger.integrity import shared_anchors
-from discreet.ledger.integrity.anchor_places import DirectoryPlace, PostgresPlace
+from discreet.ledger.integrity.anchor_stores import AnchorDatabase, AnchorDirectory
 from discreet.ledger.integrity.anchors import Anchor
 from discreet.ledger.integrity.shared_anchors import MOST_DOCUMENTS, SharedAnchors, store_document
 from discreet.ledger.records import faults
@@ -42,11 +42,11 @@ def register():
 
 
 @pytest.fixture(params=["directory", pytest.param("postgres", marks=pytest.mark.full)])
-def place(request, tmp_path):
-    """A place of each kind, with a store in it; called, it is opened once more."""
+def opened_store(request, tmp_path):
+    """A store of each kind; called, it is opened once more."""
     if request.param == "directory":
-        made = DirectoryPlace(tmp_path, LEDGER)
-        made.make_store(store_document(LEDGER, STORE))
+        made = AnchorDirectory(tmp_path, LEDGER)
+        made.create(store_document(LEDGER, STORE))
         yield lambda: made
         return
     server = request.getfixturevalue("ledger_server")
@@ -56,10 +56,10 @@ def place(request, tmp_path):
     opened = []
 
     def again():
-        opened.append(PostgresPlace(address, LEDGER))
+        opened.append(AnchorDatabase(address, LEDGER))
         return opened[-1]
 
-    again().make_store(store_document(LEDGER, STORE))
+    again().create(store_document(LEDGER, STORE))
     yield again
     for each in opened:
         each.close()
@@ -68,24 +68,17 @@ def place(request, tmp_path):
 
 
 @pytest.fixture
-def writer(place, register):
-    def opened(signer=OWNER, known=None, store=STORE):
+def writer(opened_store, register):
+    def opened(signer=OWNER, known=None, store_id=STORE):
         def publics(certificate):
             found = known or register
             return found.publics | found.certified_keys(certificate)
 
-        return SharedAnchors(place(), ledger=LEDGER, store=store, signer=signer, publics=publics)
+        return SharedAnchors(opened_store(), ledger=LEDGER, store_id=store_id, signer=signer, publics=publics)
 
     return opened
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """A database is read at each call, not once in a second."""
-    monkeypatch.setattr("discreet.ledger.integrity.anchor_places.SECONDS", 0)
-
-
-@pytest.mark.usefixtures("quick")
 class TestSharing:
     def test_what_one_process_anchors_every_other_reads(self, writer):
         one, other = writer(), writer()
@@ -110,12 +103,12 @@ class TestSharing:
         assert [each.sequence for each in writer().every()] == [7, 9]
         assert [each.sequence for each in writer().unknown_anchors(lambda each: each.sequence == 9)] == [7]
 
-    def test_what_was_read_stays_known_where_its_document_is_deleted(self, writer, place):
+    def test_what_was_read_stays_known_where_its_document_is_deleted(self, writer, opened_store):
         one, other = writer(), writer()
         one.record([anchor(4)])
         assert other.latest()["visits"].sequence == 4
-        for name in place().documents():
-            place().drop(name)
+        for name in opened_store().documents():
+            opened_store().drop(name)
         assert other.latest()["visits"].sequence == 4
 
     def test_acts_are_in_every_document(self, writer, register):
@@ -124,7 +117,6 @@ class TestSharing:
         assert writer().chains_of_acts() == [tuple(act.to_json() for act in register.acts)]
 
 
-@pytest.mark.usefixtures("quick")
 class TestTrust:
     @pytest.mark.guarantee("ledger")
     @pytest.mark.pitfall("B18")
@@ -144,8 +136,8 @@ class TestTrust:
         assert finding.endswith("has anchors that no known key signed")
 
     @pytest.mark.parametrize("content", ["", "[]", "{}", "[" * 10_000, json.dumps({"format": shared_anchors.FORMAT})])
-    def test_a_document_that_is_none_is_told_and_counts_for_nothing(self, writer, place, content):
-        place().write(f"{OWNER.key}-00", content)
+    def test_a_document_that_is_none_is_told_and_counts_for_nothing(self, writer, opened_store, content):
+        opened_store().write(f"{OWNER.key}-00", content)
         reader = writer()
         assert reader.latest() == {}
         (finding,) = reader.findings()
@@ -158,13 +150,12 @@ class TestTrust:
     @pytest.mark.pitfall("B18")
     def test_another_store_is_refused(self, writer):
         with pytest.raises(LedgerError) as caught:
-            writer(store="0" * 32)
+            writer(store_id="0" * 32)
         assert str(caught.value) == faults.OTHER_ANCHORS
 
 
-@pytest.mark.usefixtures("quick")
 class TestMerging:
-    def test_many_documents_become_one_and_say_the_same(self, writer, place):
+    def test_many_documents_become_one_and_say_the_same(self, writer, opened_store):
         for number in range(1, 30):
             writer().record([anchor(number)])
         lost = writer()
@@ -172,15 +163,35 @@ class TestMerging:
         last = writer()
         last.record([anchor(30)])
         last.merge(lambda anchors: {each.head for each in anchors} - {anchor(40, history="f").head})
-        assert len(place().documents()) == 2  # its anchors, and the acts on keys
+        assert len(opened_store().documents()) == 2  # its anchors, and the acts on keys
         assert [each.sequence for each in writer().every()] == [30, 40]
 
-    def test_few_documents_stay(self, writer, place):
+    @pytest.mark.pitfall("B18")
+    def test_the_highest_anchor_of_each_key_outlives_merges_and_those_who_wrote_it(
+        self, writer, register, opened_store
+    ):
+        """A recovery records it, and the home of that key goes on."""
+        pod = Signer.in_memory()
+        later = register.then(register.next_act(OWNER, ActKind.LISTED, pod.public, name="pod", reason="a test"))
+        acts = [act.to_json() for act in later.acts]
+        for number in range(1, 12):
+            for signer, sequence in ((pod, number), (OWNER, 20 + number)):
+                each = writer(signer, later)
+                each.certify(later.certificate(signer.key), acts)
+                each.record([anchor(sequence)])
+        for number in range(2):
+            last = writer(known=later)
+            last.merge(all_settled)
+            last.record([anchor(40 + number)])
+        assert writer(known=register).ends() == {"visits": {pod.key: 11, OWNER.key: 41}}
+        assert len(opened_store().documents()) < 8
+
+    def test_few_documents_stay(self, writer, opened_store):
         for number in range(1, MOST_DOCUMENTS):
             writer().record([anchor(number)])
-        before = place().documents()
+        before = opened_store().documents()
         writer().merge(all_settled)
-        assert place().documents() == before
+        assert opened_store().documents() == before
 
     def test_a_writer_whose_document_was_merged_goes_on(self, writer):
         writers = [writer() for _ in range(20)]
@@ -194,8 +205,8 @@ class TestMerging:
     @pytest.mark.full
     def test_processes_that_merge_while_others_write_and_are_killed_lose_no_anchor(self, tmp_path, register):
         """Each process anchors one number after another, and notes each when it is written."""
-        made = DirectoryPlace(tmp_path, LEDGER)
-        made.make_store(store_document(LEDGER, STORE))
+        made = AnchorDirectory(tmp_path, LEDGER)
+        made.create(store_document(LEDGER, STORE))
         context = multiprocessing.get_context("fork")
         crowd = [context.Process(target=_write, args=(tmp_path, register, number)) for number in range(6)]
         for each in crowd:
@@ -216,8 +227,8 @@ class TestMerging:
 
 
 def _anchors(directory, register):
-    place = DirectoryPlace(directory, LEDGER)
-    return SharedAnchors(place, ledger=LEDGER, store=STORE, signer=OWNER, publics=lambda _: register.publics)
+    opened = AnchorDirectory(directory, LEDGER)
+    return SharedAnchors(opened, ledger=LEDGER, store_id=STORE, signer=OWNER, publics=lambda _: register.publics)
 
 
 def _write(directory, register, number):
@@ -237,7 +248,6 @@ def test_an_anchor_is_verified_once(writer, monkeypatch):
     calls = []
     verify = Anchor.verify
     monkeypatch.setattr(Anchor, "verify", lambda self, public: calls.append(self.sequence) or verify(self, public))
-    monkeypatch.setattr("discreet.ledger.integrity.anchor_places.SECONDS", 0)
     one.record([anchor(2), replace(anchor(1), dataset="stays", head="aa")])
     other.latest()
     assert 1 not in [each for each in calls if each == 1][1:]

@@ -24,7 +24,7 @@ from discreet.ledger.records.account import account_of
 from discreet.ledger.records.chain import columns_of
 from discreet.ledger.records.other_release import UNREADABLE
 from discreet.ledger.records.receipt import receipt_of
-from servers import SERVICE
+from servers import SERVICE, STEWARD
 from tampering import TABLES, Hand, Place, new_database, rehash, roll_back, tampering
 
 _spec = importlib.util.spec_from_file_location("make_golden", (Path(__file__).parents[1] / "make_golden.py"))
@@ -98,8 +98,8 @@ def filled_file(tmp_path_factory: pytest.TempPathFactory, home: dict[str, Path])
 @pytest.fixture(scope="module")
 def filled_database(ledger_server: Any, home: dict[str, Path]) -> Place:
     place = new_database(ledger_server, "filled")
-    PostgresLedger.create(place.owner, role=SERVICE, **home)
-    filled_ledger(PostgresLedger(place.service, lease=_golden.LEASE, **home))
+    PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD, **home)
+    filled_ledger(PostgresLedger(place.steward, lease=_golden.LEASE, **home))
     return place
 
 

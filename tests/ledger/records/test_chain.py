@@ -61,20 +61,3 @@ def test_text_cannot_move_from_one_column_to_the_next():
 
 def test_a_link_comes_back_from_its_columns():
     assert link_of(columns_of(LINK)) == LINK
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {},
-        {"analyst": 'a","previous":"x","sequence":0,', "request": ',"sequence":0,', "event": '{"previous":"0"}'},
-        {"analyst": "a\\", "question": '","previous":"', "dataset": "Größe \u2603", "reservation": None},
-        {"cost": Cost(None, 0, 0, 0), "detail": f',"previous":"{GENESIS}"', "library": '"'},
-    ],
-)
-def test_a_hash_can_be_made_from_the_text_around_a_place_that_is_learned_later(change):
-    link = replace(LINK, sequence=0, **change)
-    before, between, after = link.around()
-    placed = replace(link, sequence=17, previous="ab" * 32)
-    assert f"{before}{placed.previous}{between}{placed.sequence}{after}" == placed.text
-    assert hashlib.sha256(placed.text.encode()).hexdigest() == placed.hash

@@ -1,13 +1,17 @@
 import json
 import time
+from fractions import Fraction
 
 import pytest
 
 from discreet import events
 from discreet.accounting.costs import NOTHING
+from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError
 from discreet.ledger import Kind, State
 from discreet.ledger.records.description import describe
+
+HALT = {"id": "1", "dataset": "visits", "time": "", "finding": "a test", "cleared": None}
 
 
 def test_the_history_shows_each_charge_with_its_state_in_order(visits, charge):
@@ -71,3 +75,37 @@ def test_a_query_in_words_cannot_forge_a_line_of_the_history(visits, charge):
     shown = str(visits.history("visits")[-1])
     assert len(shown.splitlines()) == 2
     assert "\x1b" not in shown
+
+
+def test_an_act_of_the_owner_is_shown_with_what_it_changed_and_its_reason(visits, charge, put_back):
+    visits.set_cap("visits", Budget(epsilon=2), reason="decided by the board")
+    visits.set_quota("visits", "ann", Budget(epsilon=Fraction(1, 2)), failures=3, reason="a trial")
+    visits.set_quota("visits", failures=7, reason="for all")
+    visits.rename("visits", "stays", reason="as the register has it")
+    charge(visits)
+    visits._run(lambda writer: writer.insert("halts", HALT))
+    visits.recover(reason="looked at by hand")
+    shown = "\n".join(map(str, visits.history("visits")))
+    for words in (
+        "   privacy budget: epsilon 1 before, epsilon 2 now\n   reason: decided by the board\n",
+        "   quota of 'ann': epsilon 0.5; at most 3 failures\n   reason: a trial\n",
+        "   quota of everyone without a quota of their own: none; at most 7 failures\n   reason: for all\n",
+        "   also named 'stays'\n   reason: as the register has it\n",
+        "   privacy budget: epsilon 2 before, epsilon 2 now\n   reason: looked at by hand",
+    ):
+        assert words in shown
+
+
+def test_a_record_that_was_changed_is_shown_without_words(visits, tamper):
+    visits.set_cap("visits", Budget(epsilon=2), reason="decided by the board")
+    for detail in ("{}", "no document", '{"reason": "x", "old": 1, "new": {}}', '{"alias": 1}'):
+        tamper("UPDATE events SET detail = :detail WHERE kind = 'CAPPED'", detail=detail)
+        assert len(str(visits.history("visits")[-1]).splitlines()) == 1
+
+
+def test_no_line_of_the_history_is_longer_than_a_terminal_and_none_of_its_words_begins_one(visits, charge):
+    words = (("score", "99  2026-11-17  reserved " * 20),)
+    charge(visits, description=describe((words,), "{}"))
+    _, *more = str(visits.history("visits")[-1]).splitlines()
+    assert more
+    assert all(line.startswith("   ") and len(line) <= 80 for line in more)

@@ -91,6 +91,16 @@ def test_an_act_is_read_to_the_letter(listed, spoil):
     assert str(caught.value) == faults.DAMAGED_KEYS
 
 
+@pytest.mark.pitfall("B18")
+def test_an_act_that_the_owner_signed_for_another_history_is_damage(created, listed):
+    """Two copies of a ledger listed a key each; the third act of one does not follow the second of the other."""
+    other = created.then(created.next_act(OWNER, ActKind.LISTED, THIEF.public, **WHY))
+    with pytest.raises(LedgerError, match="damaged"):
+        listed.then(other.next_act(OWNER, ActKind.REVOKED, POD.key, **WHY))
+    with pytest.raises(LedgerError, match="damaged"):
+        listed.then(other.next_act(OWNER, ActKind.ANCHORED, "ab12", name="/mnt/anchors", reason="a test"))
+
+
 def test_acts_that_are_left_out_or_change_places_are_damage(listed):
     after = listed.then(listed.next_act(OWNER, ActKind.REVOKED, POD.key, **WHY))
     texts = [act.to_json() for act in after.acts]

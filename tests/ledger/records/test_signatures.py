@@ -360,3 +360,18 @@ class TestList:
 def test_reading_receipts_does_not_import_cryptography(script):
     result = script("import sys, discreet.ledger.records.receipt; print('cryptography' in sys.modules)")
     assert result.stdout.strip() == "False", result.stderr
+
+
+def test_a_key_that_is_looked_for_is_found_and_never_made(tmp_path):
+    assert Signer.find(tmp_path / "none.key") is None
+    assert list(tmp_path.iterdir()) == []
+    made = Signer.at(tmp_path / "a.key")
+    (tmp_path / "a.key.public").unlink()
+    found = Signer.find(tmp_path / "a.key")
+    assert (found.key, found.is_kept, Signer.in_memory().is_kept) == (made.key, True, False)
+    rotated = Signer.rotate(tmp_path / "a.key")
+    before = (tmp_path / "a.key.public").read_bytes()
+    assert found.reopen().key == rotated.key
+    (tmp_path / "a.key").unlink()
+    assert found.reopen() is found
+    assert (tmp_path / "a.key.public").read_bytes() == before

@@ -143,4 +143,4 @@ def test_any_spending_fills_a_cell_and_more_than_there_is_fills_the_bar():
 
 def test_a_time_that_no_ledger_wrote_means_damage():
     with pytest.raises(LedgerError):
-        utc_time(entry("yesterday"))
+        utc_time("yesterday")

@@ -3,6 +3,7 @@
 The server is of these tests alone, as they change its settings and its roles.
 """
 
+import gc
 import logging
 import re
 import signal
@@ -28,6 +29,7 @@ from servers import (
     FAST,
     OWNER,
     SERVICE,
+    STEWARD,
     PostgresServer,
     account_options,
     free_port,
@@ -63,7 +65,7 @@ class Changeable(PostgresServer):
 @pytest.fixture(scope="module")
 def server(postgres_installed: None) -> Iterator[Changeable]:
     with Changeable(durable=True) as started:
-        PostgresLedger.create(started.owner_url, role=SERVICE, key=started.key)
+        PostgresLedger.create(started.owner_url, role=SERVICE, steward=STEWARD, key=started.key)
         yield started
 
 
@@ -100,6 +102,10 @@ def refusal(address: str) -> str:
     ("statement", "back"),
     [
         (f"ALTER ROLE {SERVICE} SET synchronous_commit = off", f"ALTER ROLE {SERVICE} RESET synchronous_commit"),
+        (
+            f"ALTER ROLE {SERVICE} SET session_replication_role = replica",
+            f"ALTER ROLE {SERVICE} RESET session_replication_role",
+        ),
         ("ALTER DATABASE records SET synchronous_commit = off", "ALTER DATABASE records RESET synchronous_commit"),
         (
             f"ALTER ROLE {SERVICE} IN DATABASE records SET synchronous_commit = off",
@@ -121,7 +127,7 @@ def test_settings_under_which_an_acknowledged_charge_is_lost_are_refused(server,
 def test_durability_that_is_switched_off_is_refused_at_the_opening_and_while_connected(
     server, setting, dataset, charge
 ):
-    with PostgresLedger(server.service_url, key=server.key) as ledger:
+    with PostgresLedger(server.steward_url, key=server.key) as ledger:
         ledger.register(dataset(name=setting))
         charge(ledger, name=setting)
         server.reload(**{setting: "off"})
@@ -147,7 +153,7 @@ def shown(server: Changeable, setting: str) -> str:
 def test_weaker_and_stronger_ways_to_wait_for_the_disk_are_allowed(server, changed):
     for kind in ("local", "remote_write", "on"):
         changed(f"ALTER ROLE {SERVICE} SET synchronous_commit = {kind}", f"ALTER ROLE {SERVICE} RESET ALL")
-        PostgresLedger(server.service_url).close()
+        PostgresLedger(server.steward_url).close()
 
 
 # Where the primary is another.
@@ -225,6 +231,10 @@ GRANTS = {
         "REVOKE UPDATE ON discreet.answers FROM {}",
     ),
     "create in the schema": ("GRANT CREATE ON SCHEMA discreet TO {}", "REVOKE CREATE ON SCHEMA discreet FROM {}"),
+    "one function of the steward": (
+        "GRANT EXECUTE ON FUNCTION discreet.set_budget TO {}",
+        "REVOKE EXECUTE ON FUNCTION discreet.set_budget FROM {}",
+    ),
     "all data": ("GRANT pg_write_all_data TO {}", "REVOKE pg_write_all_data FROM {}"),
     "files": ("GRANT pg_write_server_files TO {}", "REVOKE pg_write_server_files FROM {}"),
     "owner": (f"GRANT {OWNER} TO {{}}", f"REVOKE {OWNER} FROM {{}}"),
@@ -249,6 +259,23 @@ def test_a_role_that_could_change_or_delete_what_happened_is_refused(server, cha
     assert refusal(server.service_url) == faults.TOO_MANY_RIGHTS
 
 
+def test_a_steward_who_may_not_call_every_function_is_refused(server, changed):
+    changed(
+        f"REVOKE EXECUTE ON FUNCTION discreet.clear_halt FROM {STEWARD}",
+        f"GRANT EXECUTE ON FUNCTION discreet.clear_halt TO {STEWARD}",
+    )
+    assert refusal(server.steward_url) == faults.TOO_MANY_RIGHTS
+
+
+def test_a_function_with_the_owners_rights_that_is_not_of_discreet_is_refused(server, changed):
+    changed(
+        "CREATE FUNCTION discreet.refund() RETURNS void LANGUAGE sql SECURITY DEFINER AS 'SELECT'",
+        "DROP FUNCTION discreet.refund",
+    )
+    assert refusal(server.service_url) == faults.TOO_MANY_RIGHTS
+    assert refusal(server.steward_url) == faults.TOO_MANY_RIGHTS
+
+
 def test_rights_of_everybody_count(server, changed):
     changed("GRANT DELETE ON discreet.events TO PUBLIC", "REVOKE DELETE ON discreet.events FROM PUBLIC")
     assert refusal(server.service_url) == faults.TOO_MANY_RIGHTS
@@ -264,8 +291,8 @@ def test_making_the_ledger_again_takes_back_what_was_granted_beyond_its_rights(s
     changed(f"GRANT UPDATE, DELETE ON discreet.events TO {SERVICE}", "SELECT 1")
     changed(f"GRANT UPDATE (hash) ON discreet.events TO {SERVICE}", "SELECT 1")
     assert refusal(server.service_url) == faults.TOO_MANY_RIGHTS
-    PostgresLedger.create(server.owner_url, role=SERVICE)
-    PostgresLedger(server.service_url).close()
+    PostgresLedger.create(server.owner_url, role=SERVICE, steward=STEWARD)
+    PostgresLedger(server.steward_url).close()
 
 
 # Where there is no ledger, or another one.
@@ -350,3 +377,14 @@ def test_the_log_of_the_driver_tells_nothing_of_the_ledger_and_all_of_others(pos
     with pytest.raises(LedgerError):
         PostgresLedger("postgresql://ann:s3cret@127.0.0.1:1/records")
     assert [record.getMessage() for record in caplog.records if record.name == "psycopg"] == ["of others"]
+
+
+def test_a_ledger_that_nobody_closed_gives_its_connections_back(postgres_address, ledger_server):
+    ledger = PostgresLedger(postgres_address)
+    pids = [connection.info.backend_pid for connection in ledger._store._idle]
+    asked = "SELECT count(*) FROM pg_stat_activity WHERE pid = ANY(%s)"
+    with psycopg.connect(ledger_server.superuser_url, autocommit=True) as connection:
+        assert connection.execute(asked, (pids,)).fetchone() == (1,)
+        del ledger
+        gc.collect()
+        wait_for(lambda: connection.execute(asked, (pids,)).fetchone() == (0,), 10, lambda: "still there")

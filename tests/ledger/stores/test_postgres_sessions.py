@@ -16,7 +16,7 @@ from discreet.ledger.stores import postgres_sessions
 from discreet.ledger.stores.postgres_errors import connect
 from grids import over
 from poolers import ABSENT, Pooler, has_pgbouncer
-from servers import SERVICE, PostgresServer, give_to_server
+from servers import SERVICE, STEWARD, PostgresServer, give_to_server
 from tls import certificate
 
 
@@ -90,7 +90,7 @@ def test_it_is_refused_while_others_use_it(pooler_installed, ledger_server, post
 def test_a_pooler_that_keeps_a_session_for_each_client_is_accepted_and_charges(
     pooler_installed, ledger_server, postgres_address, dataset, turn, at_once, size
 ):
-    with Pooler(ledger_server, "session", size=size) as pooler, PostgresLedger(pooler.service_url) as ledger:
+    with Pooler(ledger_server, "session", size=size) as pooler, PostgresLedger(pooler.steward_url) as ledger:
         ledger.register(dataset())
         acts = [lambda name=name: _charge_and_answer(ledger, turn, name) for name in "abcd"[:size]]
         assert at_once(*acts) == [b"12"] * len(acts)
@@ -111,7 +111,7 @@ def test_a_pooler_that_begins_to_share_sessions_later_is_refused_at_the_next_cha
     pooler_installed, ledger_server, postgres_address, dataset, charge, monkeypatch
 ):
     monkeypatch.setattr(postgres_sessions, "PATIENCE", 0.5)
-    with Pooler(ledger_server, "session", size=1) as pooler, PostgresLedger(pooler.service_url) as ledger:
+    with Pooler(ledger_server, "session", size=1) as pooler, PostgresLedger(pooler.steward_url) as ledger:
         ledger.register(dataset())
         charge(ledger)
         before = ledger.history("visits")
@@ -164,7 +164,7 @@ def remote(postgres_installed: None, tmp_path_factory: pytest.TempPathFactory) -
             give_to_server(hba)
             with psycopg.connect(server.superuser_url, autocommit=True) as connection:
                 connection.execute("SELECT pg_reload_conf()")
-            PostgresLedger.create(server.owner_url, role=SERVICE)
+            PostgresLedger.create(server.owner_url, role=SERVICE, steward=STEWARD)
             yield server, server.service_url.replace("127.0.0.1", found[0]) + f"?sslrootcert={files.certificate}"
 
 

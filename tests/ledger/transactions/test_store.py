@@ -6,8 +6,9 @@ from discreet.errors import LedgerError
 from discreet.ledger.records import faults
 from discreet.ledger.transactions.store import UnknownOutcomeError, insert_statement, one
 
-ALIAS = insert_statement("aliases", {"alias": "other", "dataset": "visits"})
-READ = ("SELECT alias FROM aliases WHERE dataset = :name ORDER BY alias", {"name": "visits"})
+HALT = {"id": "1", "dataset": "another", "time": "", "finding": ""}
+INSERT = insert_statement("halts", HALT)
+READ = ("SELECT id FROM halts WHERE dataset = :name ORDER BY id", {"name": "another"})
 
 
 def _write(*statements, fails: type[BaseException] | None = None):
@@ -27,9 +28,9 @@ def test_one_row_is_the_row_and_none_is_none():
 
 
 def test_a_row_is_written_by_the_names_of_its_columns():
-    assert ALIAS == (
-        "INSERT INTO aliases (alias, dataset) VALUES (:alias, :dataset)",
-        {"alias": "other", "dataset": "visits"},
+    assert INSERT == (
+        "INSERT INTO halts (id, dataset, time, finding) VALUES (:id, :dataset, :time, :finding)",
+        HALT,
     )
 
 
@@ -40,24 +41,24 @@ def test_an_unknown_outcome_is_an_error_of_the_ledger_that_says_what_to_do():
 
 
 def test_what_work_writes_is_there_when_it_returns(visits, another):
-    assert visits._store.run(_write(ALIAS)) == "done"
-    assert another()._store.ask(READ) == [{"alias": "other"}]
+    assert visits._store.run(_write(INSERT)) == "done"
+    assert another()._store.ask(READ) == [{"id": "1"}]
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, ValueError, LedgerError])
 def test_work_that_fails_writes_nothing_and_leaves_the_store_usable(visits, charge, failure):
     with pytest.raises(failure):
-        visits._store.run(_write(ALIAS, fails=failure))
+        visits._store.run(_write(INSERT, fails=failure))
     assert visits._store.ask(READ) == []
     charge(visits)
     assert visits.verify()
 
 
 def test_a_write_that_the_store_refuses_takes_all_others_with_it(visits, charge):
-    first = insert_statement("aliases", {"alias": "first", "dataset": "visits"})
-    for bad in (ALIAS, ("UPDATE events SET analyst = :who", {"who": "bob"}), ("not sql", {})):
+    first = insert_statement("halts", HALT | {"id": "0"})
+    for bad in (INSERT, ("UPDATE events SET analyst = :who", {"who": "bob"}), ("not sql", {})):
         with pytest.raises(LedgerError):
-            visits._store.run(_write(first, ALIAS, bad))
+            visits._store.run(_write(first, INSERT, bad))
         assert visits._store.ask(READ) == []
     charge(visits)
     assert visits.verify()
@@ -69,7 +70,7 @@ def test_a_change_of_no_row_or_of_several_takes_all_others_with_it(visits, charg
     charge(visits, analyst="bob")
     for where in ("request = 'nobody'", "state = 'RESERVED'"):
         with pytest.raises(LedgerError, match="damaged"):
-            visits._store.run(_write(ALIAS, (f"UPDATE reservations SET lease = :lease WHERE {where}", {"lease": 7})))
+            visits._store.run(_write(INSERT, (f"UPDATE reservations SET lease = :lease WHERE {where}", {"lease": 7})))
         assert visits._store.ask(READ) == []
     assert visits._store.ask(("SELECT count(*) AS n FROM reservations WHERE lease = 7", {})) == [{"n": 0}]
     assert visits.verify()
@@ -77,10 +78,10 @@ def test_a_change_of_no_row_or_of_several_takes_all_others_with_it(visits, charg
 
 def test_a_store_that_refused_many_writes_goes_on_serving(visits, charge):
     """The driver prepares what it is told often; a refusal must not leave it believing in what never was."""
-    visits._store.run(_write(ALIAS))
+    visits._store.run(_write(INSERT))
     for _ in range(8):
         with pytest.raises(LedgerError, match="rule of the ledger"):
-            visits._store.run(_write(ALIAS))
+            visits._store.run(_write(INSERT))
         visits.rename("visits", f"n{_}", reason="a test")
     charge(visits)
     assert visits._store.run(_write()) == "done"
@@ -117,6 +118,6 @@ def test_an_untouched_store_has_no_findings(visits):
 
 def test_work_in_a_closed_store_says_so(visits):
     visits._store.close()
-    for act in (visits._store.findings, lambda: visits._store.ask(READ), lambda: visits._store.run(_write(ALIAS))):
+    for act in (visits._store.findings, lambda: visits._store.ask(READ), lambda: visits._store.run(_write(INSERT))):
         with pytest.raises(LedgerError, match="closed"):
             act()

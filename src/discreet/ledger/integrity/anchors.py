@@ -21,6 +21,7 @@ from discreet.accounting.costs import Cost
 from discreet.errors import LedgerError
 from discreet.ledger.records import append_log
 from discreet.ledger.records.canonical_text import canonical
+from discreet.ledger.records.chain import MOST_EVENTS
 from discreet.ledger.records.receipt import cost_of, cost_texts
 from discreet.ledger.records.signatures import Publics, Signer, is_signed_by
 
@@ -35,16 +36,35 @@ MOST_FINDINGS = 100
 MOST_LINES = 200
 """A file with more lines is shortened."""
 
-_OPTIONAL = ("key", "signature")
+_OPTIONAL = ("store", "key", "signature")
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Anchor:
-    """The chain head of a dataset at some time: `head` is the hash of event `sequence`, `spent` the total up to it.
+    """Signed record of the chain head of a dataset at some time, kept outside the ledger's database.
 
-    `ledger` is an id of the ledger; `budget` is the privacy budget as `registration.budget_columns` writes it.
+    Attributes:
+        ledger: Id of the ledger.
+        dataset: Name of the dataset.
+        sequence: Number of the last event in the chain at that time.
+        head: Hash of that event.
+        spent: Total up to it, in units of the ledger.
+        budget: Privacy budget, as columns of the table `datasets`.
+        time: Time of the anchor, in UTC.
+        store: Id of the store of shared anchors at that time, or None.
+        key: Id of the key that signed it, or None.
+        signature: Signature of all other fields, or None.
+
+    Example:
+        >>> import discreet as dp
+        >>> ledger = dp.SQLiteLedger("ledger.sqlite")
+        >>> facts = {"name": "people", "privacy_unit": dp.ROW, "budget": dp.Budget(epsilon=1)}
+        >>> session = dp.protect(dp.datasets.people(100), **facts, ledger=ledger)
+        >>> ledger.anchor()
+        >>> ledger.anchors()["people"].sequence
+        1
     """
 
     ledger: str
@@ -54,6 +74,7 @@ class Anchor:
     spent: Cost
     budget: Mapping[str, str | None]
     time: str
+    store: str | None = None
     key: str | None = None
     signature: str | None = None
 
@@ -75,7 +96,8 @@ class Anchor:
         """The anchor that `to_json` wrote, to the letter; anything else is refused."""
         try:
             data = json.loads(text)
-            anchor = cls(**{f.name: data[f.name] for f in fields(cls)} | {"spent": cost_of(data["spent"])})
+            named = {f.name: data[f.name] for f in fields(cls) if f.name != "store"}
+            anchor = cls(**named | {"spent": cost_of(data["spent"]), "store": data.get("store")})
             is_ours = all(_has_its_type(name, value) for name, value in vars(anchor).items())
             is_ours = is_ours and anchor.to_json() == text
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -309,7 +331,8 @@ def _higher(one: Cost, other: Cost) -> Cost:
 
 
 def _anchor_fields(anchor: Anchor) -> dict[str, Any]:
-    return vars(anchor) | {"spent": cost_texts(anchor.spent), "budget": dict(anchor.budget), "format": FORMAT}
+    written = {name: value for name, value in vars(anchor).items() if name != "store" or value is not None}
+    return written | {"spent": cost_texts(anchor.spent), "budget": dict(anchor.budget), "format": FORMAT}
 
 
 def _statement(anchor: Anchor) -> str:
@@ -323,7 +346,7 @@ def _has_its_type(name: str, value: object) -> bool:
     if name == "budget":
         return isinstance(value, dict) and all(text is None or isinstance(text, str) for text in value.values())
     if name == "sequence":
-        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2 * MOST_EVENTS
     return isinstance(value, str) or (value is None and name in _OPTIONAL)
 
 

@@ -41,7 +41,10 @@ def directory_beside(anchors: Path | None) -> Path | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:
-    """How far a dataset was verified: `head` is the hash of event `sequence`, `state` what the checks kept."""
+    """How far a dataset was verified: `head` is the hash of event `sequence`, `state` what the checks kept.
+
+    `store` is the id of the store of shared anchors that was in use.
+    """
 
     ledger: str
     dataset: str
@@ -49,6 +52,7 @@ class Checkpoint:
     head: str
     state: Mapping[str, Any]
     time: str
+    store: str | None = None
     key: str | None = None
     signature: str | None = None
 
@@ -66,7 +70,9 @@ class Checkpoint:
         if not isinstance(promise, PromiseTally) or promise.detail is None:
             return None
         budget = promise.declaration()["budget"]
-        place = {name: getattr(self, name) for name in ("ledger", "dataset", "sequence", "head", "time", "key")}
+        place = {
+            name: getattr(self, name) for name in ("ledger", "dataset", "sequence", "head", "time", "store", "key")
+        }
         return Anchor(spent=promise.total, budget=budget, **place)
 
     def to_json(self) -> str:
@@ -91,19 +97,20 @@ class CheckpointFile:
         ours = [each for each in found if each.ledger == self._ledger and _is_signed(each, publics)]
         return ours[-1] if ours else None
 
-    def put(self, checks: Iterable[DatasetCheck]) -> None:
+    def put(self, checks: Iterable[DatasetCheck], store: str | None = None) -> list[Checkpoint]:
         """Replace the checkpoints of some datasets; a file that cannot be written is logged, and costs time alone."""
         if self._signer is None or self._path is None:
-            return
-        new = {check.name: self._sign(check, self._signer).to_json() for check in checks}
-        self._write(new)
+            return []
+        new = [self._sign(check, store, self._signer) for check in checks]
+        self._write({each.dataset: each.to_json() for each in new})
+        return new
 
     def forget(self) -> None:
         """Remove every checkpoint of the ledger."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
 
-    def _sign(self, check: DatasetCheck, signer: Signer) -> Checkpoint:
+    def _sign(self, check: DatasetCheck, store: str | None, signer: Signer) -> Checkpoint:
         checkpoint = Checkpoint(
             ledger=self._ledger,
             dataset=check.name,
@@ -111,6 +118,7 @@ class CheckpointFile:
             head=check.head,
             state=check.to_data(),
             time=now(),
+            store=store,
             key=signer.key,
         )
         return replace(checkpoint, signature=signer.sign(_statement(checkpoint)))

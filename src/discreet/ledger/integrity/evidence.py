@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from discreet.accounting.costs import NOTHING, Cost
+from discreet.ledger.integrity.anchors import Anchor, highest
 from discreet.ledger.integrity.findings import UNREADABLE_ROWS
 from discreet.ledger.records.chain import Kind, cost_in, link_of
 from discreet.ledger.records.other_release import OtherRelease, read_release
@@ -29,6 +30,25 @@ def is_intact(row: Row) -> bool:
         return bool(link_of(row).hash == row["hash"])
     except UNREADABLE_ROWS:
         return False
+
+
+def is_counted(anchor: Anchor, recoveries: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether one of some recoveries counted an anchor of a history that was lost: this one, or one that follows it."""
+    return any(anchor.head in each.get("anchors", ()) or _counts_later(each, anchor) for each in recoveries)
+
+
+def _counts_later(recovery: Mapping[str, Any], anchor: Anchor) -> bool:
+    """Whether a recovery counted a later anchor of the same key, in the shared store that this one was written to.
+
+    A process that finds an anchor at home that is not in the chain writes no other. So where its key wrote a later one,
+    that is of the same history. The anchors of other keys prove nothing: the shared store itself may be an older copy.
+    """
+    shared = recovery.get("shared")
+    if shared is None or shared["store"] != anchor.store:
+        return False
+    counted = Cost.of_units(*recovery["new"]["spent"])
+    is_within = recovery["from"]["sequence"] < anchor.sequence <= shared["ends"].get(anchor.key, 0)
+    return is_within and highest(counted, [anchor.spent]) == counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,9 +137,9 @@ class Evidence:
         """The costs of charges that the chain lost and that recoveries counted, by the hashes of their receipts."""
         return {name: Cost.of_units(*cost) for detail in self.recoveries for name, cost in detail["receipts"].items()}
 
-    def recovered_anchors(self) -> set[str]:
-        """The heads of anchors of lost histories that recoveries counted."""
-        return {head for detail in self.recoveries for head in detail.get("anchors", ())}
+    def counts(self, anchor: Anchor) -> bool:
+        """Whether a recovery counted an anchor of a history that was lost."""
+        return is_counted(anchor, self.recoveries)
 
     def is_covered(self, sequence: int) -> bool:
         """Whether an event that the chain lost is among those that an anchor covered in a recovery."""

@@ -11,9 +11,19 @@ UNREADABLE_ROWS = (KeyError, ValueError, TypeError, AttributeError, ArithmeticEr
 
 @dataclass(frozen=True)
 class IntegrityFinding:
-    """One thing that does not agree, and where; `is_ours` says that what the ledger itself vouches for shows it.
+    """One thing that does not agree, and where. Print it to read it.
 
-    `seal` is the digest of what it is about: the same words about anything else are another finding.
+    Attributes:
+        what: The finding in words.
+        dataset: Name of the dataset, or None.
+        sequence: Number of the event in the chain, or None.
+        is_ours: Whether records that the ledger signed or wrote show it; only then the dataset stops.
+        seal: Digest of the rows that it is about: the same words about other rows are another finding.
+
+    Example:
+        >>> from discreet.ledger import IntegrityFinding
+        >>> print(IntegrityFinding("its total is less than its charges", "visits", 4))
+        'visits' event 4: its total is less than its charges
     """
 
     what: str

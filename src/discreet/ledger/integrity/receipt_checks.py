@@ -24,7 +24,7 @@ def receipt_findings(
     """
     for receipt in receipts:
         is_signed = receipt.verify(publics)
-        if not receipt.verify():
+        if not is_signed and not receipt.verify():
             what = f"receipt {receipt.id} was changed"
         elif receipt.dataset not in held or not _holds(held[receipt.dataset], receipt):
             what = f"receipt {receipt.id} is not in the chain"

@@ -7,7 +7,7 @@ that is lost, so it is forfeited: answered again, one charge would have paid for
 
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,27 +26,20 @@ from discreet.ledger.integrity.verification import (
     recorded_budget,
     recorded_order,
 )
+from discreet.ledger.records import faults
 from discreet.ledger.records.account import Account, account_of, order_text
 from discreet.ledger.records.canonical_text import canonical, parse_object
-from discreet.ledger.records.chain import ChainLink, Kind, State, columns_of, cost_in, now
+from discreet.ledger.records.chain import MOST_EVENTS, ChainLink, Kind, State, columns_of, cost_in, now
 from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.records.registration import budget_columns, budget_of, is_same_promise
-from discreet.ledger.transactions import statements
+from discreet.ledger.transactions import statements, steward
 from discreet.ledger.transactions.statements import LedgerWriter
-from discreet.ledger.transactions.store import insert_statement
 
 CODE = "recovered"
 
 _OF = "SELECT * FROM {} WHERE dataset = :name ORDER BY {}"
 _STANDING = "SELECT id, dataset FROM halts WHERE cleared IS NULL"
 _HALTED = "SELECT dataset, finding FROM halts WHERE cleared IS NULL ORDER BY id"
-_CLEAR = "UPDATE halts SET cleared = :sequence WHERE id = :id"
-_MEND = """UPDATE analysts SET quota = :quota, is_own = :is_own,
-  cap_epsilon = :cap_epsilon, cap_rho = :cap_rho, cap_delta = :cap_delta,
-  spent_epsilon = :spent_epsilon, spent_rho = :spent_rho, spent_delta = :spent_delta, spent_renyi = :spent_renyi,
-  floor_epsilon = :floor_epsilon, floor_rho = :floor_rho, floor_delta = :floor_delta, floor_renyi = :floor_renyi,
-  failures = :failures, most_failures = :most_failures
-WHERE dataset = :dataset AND analyst = :analyst"""
 _SETTLE = """UPDATE reservations SET state = :state
 WHERE dataset = :dataset AND sequence = :sequence AND state = 'RESERVED'"""
 
@@ -55,6 +48,8 @@ WHERE dataset = :dataset AND sequence = :sequence AND state = 'RESERVED'"""
 class Proof:
     """What is known about one dataset besides what the store holds: anchors, and receipts that the ledger signed.
 
+    `shared` has the id of the store that machines share anchors in and the highest sequence number of each key there,
+    where all of it was read.
     `is_sound` says that nothing is wrong with the database itself, which no event could mend.
     """
 
@@ -62,6 +57,7 @@ class Proof:
     anchors: tuple[Anchor, ...]
     receipts: tuple[Receipt, ...]
     reason: str
+    shared: Mapping[str, Any] | None = None
     is_sound: bool = True
 
     @property
@@ -74,9 +70,8 @@ class Proof:
 
     def lost_anchors(self, held: Evidence) -> list[Anchor]:
         """Anchors of histories that the chain does not hold and no recovery counted, in the order of their file."""
-        accounted = held.recovered_anchors()
         unlike = (each for each in self.anchors if held.heads.get(each.sequence) != each.head)
-        return [each for each in unlike if each.sequence and each.head not in accounted]
+        return [each for each in unlike if each.sequence and not held.counts(each)]
 
     def missing(self, held: Evidence) -> list[Receipt]:
         """Receipts, each once, of charges that the chain does not hold and that no recovery counted."""
@@ -159,7 +154,7 @@ def recover(writer: LedgerWriter, proof: Proof) -> None:
     is_clean = not open_findings(plan.result(link))
     for row in writer.rows(_STANDING):
         if (row["dataset"] == known.name and is_clean) or (row["dataset"] == "" and proof.is_sound):
-            writer.write(_CLEAR, {"sequence": link.sequence, "id": row["id"]})
+            writer.write_as_steward(steward.CLEAR_HALT, {"sequence": link.sequence, "id": row["id"]})
 
 
 def _is_behind(known: Account, held: Evidence, anchor: Anchor | None) -> bool:
@@ -357,7 +352,7 @@ class _RecoveryPlan:
         there = {row["analyst"] for row in self.held.shares}
         for analyst, own in self.shares.items():
             row = own.row(self.held.name, analyst)
-            writer.write(*((_MEND, row) if analyst in there else insert_statement("analysts", row)))
+            writer.write_as_steward(steward.REPAIR_SHARE if analyst in there else steward.ADD_SHARE, row)
         forfeits = self._forfeits(link)
         for forfeit in forfeits:
             account = writer.append(account, forfeit)
@@ -369,6 +364,8 @@ class _RecoveryPlan:
         anchor, charged = self.proof.anchor, _event_total(self.held.events)
         used = [self.known.sequence, 0 if anchor is None else anchor.sequence]
         used += [*(row["sequence"] for row in self.held.events), *(receipt.sequence for receipt in self.missing)]
+        if max(used) > MOST_EVENTS:
+            raise LedgerError(faults.FORGED_NUMBER)
         return self.known.link(
             Kind.RECOVERED,
             version=max((row["version"] for row in self.held.versions), default=1),
@@ -385,6 +382,7 @@ class _RecoveryPlan:
             "receipts": {each.hash: each.cost.units() for each in self.missing},
             "anchor": None if anchor is None else anchor.sequence,
             "anchors": [each.head for each in self.proof.lost_anchors(self.held)],
+            "shared": self.proof.shared,
             "old": {"budget": budget_columns(known.budget), "spent": known.spent.units()},
             "new": {
                 "budget": budget_columns(after.budget),

@@ -1,4 +1,4 @@
-"""Rollback detection: anchors in a file, and how far this process saw each chain go.
+"""Rollback detection: anchors outside the database, and how far this process saw each chain go.
 
 A store that stands behind what was seen is an older copy that was put back; it does not serve until it is recovered. An
 anchor is written only while the one before it stands in the chain: a history that took the place of another is not
@@ -9,32 +9,28 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from discreet.accounting.costs import Cost
-from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError
 from discreet.ledger.integrity.anchors import Anchor, highest, reason_behind
+from discreet.ledger.integrity.evidence import is_counted
+from discreet.ledger.integrity.rollback_evidence import RollbackEvidence
 from discreet.ledger.integrity.shared_anchors import SharedAnchors
 from discreet.ledger.integrity.verification import Evidence, IntegrityFinding
-from discreet.ledger.integrity.witnesses import Witnesses
 from discreet.ledger.records import faults
 from discreet.ledger.records.account import Account
 from discreet.ledger.records.canonical_text import digest, parse_object
 from discreet.ledger.records.chain import now
-from discreet.ledger.records.key_acts import KeyRegister
+from discreet.ledger.records.key_acts import KeyRegister, common_chain, is_one_chain, is_takeover
 from discreet.ledger.records.registration import budget_columns
 from discreet.ledger.records.signatures import Signer
 from discreet.ledger.transactions import statements
-from discreet.ledger.transactions.statements import LedgerWriter
-
-Look = Callable[[Callable[[LedgerWriter], Any]], Any]
+from discreet.ledger.transactions.statements import LedgerWriter, Look
 
 _PLAIN = re.compile("[0-9a-f]{32}")
 _HEAD_AT = "SELECT hash FROM events WHERE dataset = :name AND sequence = :sequence"
@@ -45,49 +41,34 @@ _ACTS_BEHIND = "acts on its keys stand outside the store and not in it: an older
 _UNREADABLE = "it was anchored, and its row cannot be read"
 
 
-class ChainPosition(Protocol):
-    """The head of a dataset's chain, its totals and its budget: an account, or a reply in one round trip."""
-
-    @property
-    def name(self) -> str:
-        """The dataset."""
-
-    @property
-    def sequence(self) -> int:
-        """The last event."""
-
-    @property
-    def head(self) -> str:
-        """Its hash."""
-
-    @property
-    def spent(self) -> Cost:
-        """What was spent in all."""
-
-    @property
-    def budget(self) -> Budget:
-        """The privacy budget."""
-
-    @property
-    def order(self) -> Fraction | None:
-        """The order of its Renyi filter."""
-
-
 class RollbackDetector:
-    """Writes an anchor every so many events of a dataset or seconds, and refuses a store that stands behind one."""
+    """Writes an anchor every so many events of a dataset or seconds, and refuses a store that stands behind one.
 
-    def __init__(self, directory: Path | None, signer: Signer | None, *, every: int, seconds: float = 60.0) -> None:
+    With `read_only` it compares, and writes nothing.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None,
+        signer: Signer | None,
+        *,
+        every: int,
+        seconds: float = 60.0,
+        read_only: bool = False,
+    ) -> None:
         self._directory = directory
         self._signer = signer
         self._every = every
         self._seconds = seconds
+        self._read_only = read_only
         self._locks: dict[int, threading.Lock] = {}
-        self._witnesses = Witnesses("")
+        self._rollback_evidence = RollbackEvidence("")
         self._ledger = ""
-        self._seen: dict[str, ChainPosition] = {}
+        self._seen: dict[str, Account] = {}
         self._anchored: dict[str, tuple[int, float]] = {}
         self._behind: dict[str, int] = {}
         self._lost_chains: list[tuple[str, ...]] = []
+        self._acts_at_home: tuple[str, ...] = ()
         self._at_home: dict[str, tuple[int, float]] = {}
 
     def open(self, look: Look) -> None:
@@ -95,7 +76,9 @@ class RollbackDetector:
         self._look = look
         self._ledger = look(statements.ledger_id)
         name = self._ledger if _PLAIN.fullmatch(self._ledger) else digest(self._ledger)
-        self._witnesses = Witnesses.at(self._directory, self._signer, ledger=self._ledger, name=name)
+        self._rollback_evidence = RollbackEvidence.at(
+            self._directory, self._signer, ledger=self._ledger, name=name, read_only=self._read_only
+        )
         self.compare(look)
 
     def compare(self, look: Look) -> None:
@@ -105,8 +88,8 @@ class RollbackDetector:
 
     def share(self, shared: SharedAnchors) -> None:
         """Compare the store also with the anchors that machines share, and anchor every event there from now on."""
-        before = self._witnesses.shared
-        self._witnesses.shared = shared
+        before = self._rollback_evidence.shared
+        self._rollback_evidence.shared = shared
         if before is not None:
             shared.adopt(before, lambda anchors: self._look(partial(_settled_heads, anchors=anchors)))
             before.close()
@@ -114,13 +97,13 @@ class RollbackDetector:
 
     def drop_shared_anchors(self) -> None:
         """Let go of a store of anchors that is gone, and that the owner has replaced."""
-        self._witnesses.close()
-        self._witnesses.shared = None
+        self._rollback_evidence.close()
+        self._rollback_evidence.shared = None
 
     def merge_shared_anchors(self) -> None:
         """Merge the documents of machines, where there are many and the store is behind none."""
-        if self._witnesses.shared is not None and not self._behind and not self.are_acts_behind:
-            self._witnesses.shared.merge(lambda anchors: self._look(partial(_settled_heads, anchors=anchors)))
+        if self._rollback_evidence.shared is not None and not self._behind and not self.are_acts_behind:
+            self._rollback_evidence.shared.merge(lambda anchors: self._look(partial(_settled_heads, anchors=anchors)))
 
     @property
     def are_acts_behind(self) -> bool:
@@ -129,12 +112,12 @@ class RollbackDetector:
 
     def anchored_by(self) -> dict[str, str]:
         """The keys that signed the latest anchors of this ledger, with the datasets that they anchored."""
-        latest = self._witnesses.latest().values()
+        latest = self._rollback_evidence.latest().values()
         return {str(each.key): each.dataset for each in latest}
 
     def chains_of_acts(self) -> list[tuple[str, ...]]:
         """The chains of acts on keys that stand outside the store, to be read before the store is."""
-        return self._witnesses.chains_of_acts()
+        return self._rollback_evidence.chains_of_acts()
 
     def compare_acts(self, register: KeyRegister, chains: list[tuple[str, ...]]) -> None:
         """Compare the acts on keys with each chain outside the store, and copy them there.
@@ -144,6 +127,7 @@ class RollbackDetector:
         """
         acts = tuple(act.to_json() for act in register.acts)
         home, *shared = chains
+        self._acts_at_home = home
         lost = [chain for chain in shared if _is_lost(chain, acts, register)]
         is_home_lost = _is_lost(home, acts, register)
         if is_home_lost and (not shared or home[: len(acts)] == acts):
@@ -151,34 +135,80 @@ class RollbackDetector:
         self._lost_chains = lost
         if not lost and acts:
             own = "" if self._signer is None else self._signer.key
-            self._witnesses.record_acts(register.certificate(own), acts)
+            self._rollback_evidence.record_acts(register.certificate(own), acts)
 
     def lost_acts(self, register: KeyRegister) -> tuple[str, ...]:
-        """The acts on keys that stand outside the store and follow those in it."""
+        """The acts on keys that stand outside the store and follow those in it, as far as they are vouched for.
+
+        Where chains part, this machine's home says which one is right; without it, only what they have in common is.
+        A former owner, whose key was stolen before it was rotated, can sign another chain from there on.
+        """
         acts = tuple(act.to_json() for act in register.acts)
-        longest = max((chain for chain in self._lost_chains if chain[: len(acts)] == acts), key=len, default=())
-        return longest[len(acts) :]
+        chains = self._chains_after(acts, register)
+        at_home = [chain for chain in chains if is_one_chain(chain, self._acts_at_home)]
+        return common_chain(at_home or chains)[len(acts) :]
+
+    def are_acts_parted(self, register: KeyRegister) -> bool:
+        """Whether chains of acts follow those in the store and part at once, and this machine knows none of them."""
+        acts = tuple(act.to_json() for act in register.acts)
+        return bool(self._chains_after(acts, register)) and not self.lost_acts(register)
+
+    def _chains_after(self, acts: tuple[str, ...], register: KeyRegister) -> list[tuple[str, ...]]:
+        """The chains that follow the acts in the store, as far as they are vouched for."""
+        vouched = [self.vouched_acts(chain, register) for chain in self._lost_chains]
+        return [chain for chain in vouched if len(chain) > len(acts) and chain[: len(acts)] == acts]
 
     def forked_acts(self, register: KeyRegister) -> list[tuple[str, ...]]:
-        """Chains of acts outside the store that went another way."""
+        """Chains of acts outside the store that went another way, or that a takeover without a voucher continues."""
         acts = tuple(act.to_json() for act in register.acts)
-        return [chain for chain in self._lost_chains if chain[: len(acts)] != acts and acts[: len(chain)] != chain]
+        vouched = ((chain, self.vouched_acts(chain, register)) for chain in self._lost_chains)
+        return [chain for chain, own in vouched if own[: len(acts)] != acts or len(own) <= len(acts) < len(chain)]
+
+    def vouched_acts(self, chain: tuple[str, ...], register: KeyRegister) -> tuple[str, ...]:
+        """A chain up to the first takeover that the shared anchors alone show.
+
+        Anybody who can write there can write one, since no owner signs it. The store and this machine's home vouch.
+        """
+        known = {*(act.to_json() for act in register.acts), *self._acts_at_home}
+        takeovers = (place for place, text in enumerate(chain) if text not in known and is_takeover(text))
+        return chain[: next(takeovers, len(chain))]
 
     def certify_act(self, register: KeyRegister) -> None:
         """Write an act that is about to be made into the shared store that it replaces, if there is one."""
-        if self._witnesses.shared is not None:
+        if self._rollback_evidence.shared is not None:
             own = "" if self._signer is None else self._signer.key
-            self._witnesses.shared.certify(register.certificate(own), [act.to_json() for act in register.acts])
+            self._rollback_evidence.shared.certify(register.certificate(own), [act.to_json() for act in register.acts])
 
     def anchors(self) -> dict[str, Anchor]:
         """The highest anchor of every dataset, with the most that any of its anchors says was spent."""
-        latest, spent = self._witnesses.latest(), self._witnesses.largest_totals()
+        latest, spent = self._rollback_evidence.latest(), self._rollback_evidence.largest_totals()
         return {name: replace(anchor, spent=spent[name]) for name, anchor in latest.items()}
+
+    def anchors_at_home(self) -> dict[str, Anchor]:
+        """The highest anchor of every dataset on this machine."""
+        return self._rollback_evidence.latest_at_home()
+
+    def shared_anchors(self) -> dict[str, Anchor]:
+        """The highest anchor of every dataset in the store of anchors that machines share."""
+        return self._rollback_evidence.latest_shared()
+
+    def shared_ends(self) -> dict[str, dict[str, Any]]:
+        """By dataset, the id of the store of shared anchors and each key's highest place there, if all can be read."""
+        shared = self._rollback_evidence.shared
+        if shared is None or shared.findings():
+            return {}
+        return {name: {"store": shared.store_id, "ends": ends} for name, ends in shared.ends().items()}
+
+    def record_verified(self, anchors: Iterable[Anchor]) -> None:
+        """Write to the shared store up to where this process verified chains, so that a recovery knows it too."""
+        if self._rollback_evidence.shared is not None:
+            with suppress(LedgerError):  # a store that is out of reach is a finding already
+                self._rollback_evidence.shared.record(anchors)
 
     def every_anchor(self) -> dict[str, tuple[Anchor, ...]]:
         """All anchors of every dataset."""
         found: dict[str, list[Anchor]] = {}
-        for anchor in self._witnesses.every():
+        for anchor in self._rollback_evidence.every():
             found.setdefault(anchor.dataset, []).append(anchor)
         return {name: tuple(listed) for name, listed in found.items()}
 
@@ -198,16 +228,12 @@ class RollbackDetector:
         """The datasets that stand behind their anchors."""
         return [name for name in list(self._behind) if self.is_behind(name)]
 
-    def seen(self, name: str) -> ChainPosition | None:
-        """Where the chain of a dataset stood when this process last wrote to it; None where it did not."""
-        return self._seen.get(name)
-
     def least(self, name: str) -> int:
         """The sequence number that a dataset's chain must have reached, by what was seen or anchored."""
         seen = self._seen.get(name)
         return max(0 if seen is None else seen.sequence, self._anchored_at(name))
 
-    def see(self, accounts: Iterable[ChainPosition]) -> None:
+    def see(self, accounts: Iterable[Account]) -> None:
         """Remember where chains stand after a commit, and anchor those that moved far enough.
 
         A chain that took the place of the one that was seen or anchored is refused: what was committed stays.
@@ -223,8 +249,8 @@ class RollbackDetector:
 
     def write(
         self,
-        accounts: Iterable[ChainPosition],
-        seen: Mapping[str, ChainPosition] | None = None,
+        accounts: Iterable[Account],
+        seen: Mapping[str, Account] | None = None,
         at_home: Collection[str] | None = None,
     ) -> None:
         """Anchor where these chains stand; where an anchor or what was `seen` is not in the chain, only the latter.
@@ -232,13 +258,13 @@ class RollbackDetector:
         At home, all of them are anchored, or those of some datasets.
         """
         given = list(accounts)
-        if not self._witnesses or not given:
+        if not self._rollback_evidence or not given:
             return
         observed = {account.name: (seen or {}).get(account.name) for account in given}
         self._refuse(self._look(lambda writer: self._lost_anchors(writer, observed)))
         self._append(given, {account.name for account in given} if at_home is None else at_home)
 
-    def settle(self, accounts: Iterable[ChainPosition]) -> None:
+    def settle(self, accounts: Iterable[Account]) -> None:
         """Anchor the heads of recovered chains, in place of earlier anchors."""
         given = list(accounts)
         with self._process_lock():
@@ -251,7 +277,7 @@ class RollbackDetector:
         Lines that no key of the ledger signed say nothing about the store, and convict nobody.
         """
         held = {each.name: each for each in evidence}
-        found = [IntegrityFinding(text, is_ours=False) for text in self._witnesses.findings()]
+        found = [IntegrityFinding(text, is_ours=False) for text in self._rollback_evidence.findings()]
         found += [IntegrityFinding(_ACTS_BEHIND)] if self.are_acts_behind else []
         for name, anchor in anchors.items():
             each = held.get(name)
@@ -273,30 +299,30 @@ class RollbackDetector:
 
     def let_go(self) -> None:
         """Close what the anchors hold open, without writing one."""
-        self._witnesses.close()
+        self._rollback_evidence.close()
 
     def _anchored_at(self, name: str) -> int:
-        anchor = self._witnesses.latest().get(name)
+        anchor = self._rollback_evidence.latest().get(name)
         return 0 if anchor is None else anchor.sequence
 
-    def _is_less(self, account: ChainPosition) -> bool:
+    def _is_less(self, account: Account) -> bool:
         """Whether a chain that is as long as the one that was seen, or longer, has less spent."""
         seen = self._seen.get(account.name)
         if seen is None or account.sequence < seen.sequence:
             return False
         return highest(account.spent, [seen.spent]) != account.spent
 
-    def _remember(self, accounts: Iterable[ChainPosition]) -> None:
+    def _remember(self, accounts: Iterable[Account]) -> None:
         for account in accounts:
             known = self._seen.get(account.name)
             if known is None or account.sequence > known.sequence:
                 self._seen[account.name] = account
 
-    def _append(self, accounts: list[ChainPosition], at_home: Collection[str]) -> None:
-        if not self._witnesses or self._signer is None:
+    def _append(self, accounts: list[Account], at_home: Collection[str]) -> None:
+        if not self._rollback_evidence or self._signer is None:
             return
         signer = self._signer
-        self._witnesses.record((self._anchor(account).sign(signer) for account in accounts), at_home=at_home)
+        self._rollback_evidence.record((self._anchor(account).sign(signer) for account in accounts), at_home=at_home)
         with self._process_lock():
             for account in accounts:
                 self._anchored[account.name] = (account.sequence, time.monotonic())
@@ -307,41 +333,42 @@ class RollbackDetector:
     def _shorten(self) -> None:
         """Drop anchors at home that say no more than later ones; what the store is behind of stays as it is."""
         if not self._behind:
-            self._witnesses.shorten(lambda anchor: bool(self._look(partial(_is_settled, anchor=anchor))))
+            self._rollback_evidence.shorten(lambda anchor: bool(self._look(partial(_is_settled, anchor=anchor))))
 
     def _refuse(self, lost: list[Anchor]) -> None:
         """Refuse what is behind, and write down what only this process knew of it."""
-        self._witnesses.keep(anchor for anchor in lost if anchor.signature is None)
+        self._rollback_evidence.keep(anchor for anchor in lost if anchor.signature is None)
         self._behind |= _sequences(lost)
         if lost:
             raise LedgerError(faults.BEHIND)
 
-    def _lost_anchors(
-        self, writer: LedgerWriter, seen: Mapping[str, ChainPosition | None] | None = None
-    ) -> list[Anchor]:
+    def _lost_anchors(self, writer: LedgerWriter, seen: Mapping[str, Account | None] | None = None) -> list[Anchor]:
         """What is known of datasets (all, or those `seen`), by anchors or as anchors, and is not in their chains."""
         anchors = self.anchors()
         candidates = [anchor for name, anchor in anchors.items() if seen is None or name in seen]
         if seen is None:
-            candidates += self._witnesses.unknown_anchors(partial(_is_in_the_chain, writer))
-        for name, position in (seen or {}).items():
-            if position is not None and (name not in anchors or position.sequence > anchors[name].sequence):
-                candidates.append(self._anchor(position))
-        return [anchor for anchor in candidates if self._reason_behind(writer, anchor) is not None]
+            candidates += self._rollback_evidence.unknown_anchors(partial(_is_in_the_chain, writer))
+        lost = [anchor for anchor in candidates if self._reason_behind(writer, anchor) is not None]
+        positions = (self._anchor(position) for position in (seen or {}).values() if position is not None)
+        return lost + [position for position in positions if self._is_lost_position(writer, position)]
+
+    def _is_lost_position(self, writer: LedgerWriter, seen: Anchor) -> bool:
+        """Whether the chain does not hold what this process saw, though later anchors of other processes are in it."""
+        return self._reason_behind(writer, seen) is not None and not _is_settled(writer, seen)
 
     def _forks(self, held: Mapping[str, Evidence]) -> list[Anchor]:
         """One anchor of each dataset that the chain is long enough to hold and does not, and no recovery counted."""
-        if not self._witnesses:
+        if not self._rollback_evidence:
             return []
-        heads = {
-            name: (each.heads, each.recovered_anchors(), max(each.heads, default=0)) for name, each in held.items()
-        }
+        last = {name: max(each.heads, default=0) for name, each in held.items()}
 
         def is_known(anchor: Anchor) -> bool:
-            events, accounted, last = heads.get(anchor.dataset, ({}, set(), 0))
-            return anchor.sequence > last or events.get(anchor.sequence) == anchor.head or anchor.head in accounted
+            each = held.get(anchor.dataset)
+            if each is None or anchor.sequence > last[each.name]:
+                return True
+            return each.heads.get(anchor.sequence) == anchor.head or each.counts(anchor)
 
-        return list({anchor.dataset: anchor for anchor in self._witnesses.unknown_anchors(is_known)}.values())
+        return list({anchor.dataset: anchor for anchor in self._rollback_evidence.unknown_anchors(is_known)}.values())
 
     def _reason_behind(self, writer: LedgerWriter, anchor: Anchor) -> str | None:
         def head_at(sequence: int) -> str | None:
@@ -360,16 +387,16 @@ class RollbackDetector:
         """The lock of this process: a child must not wait for a thread that stayed in its parent."""
         return self._locks.setdefault(os.getpid(), threading.Lock())
 
-    def _is_due(self, account: ChainPosition) -> bool:
-        if self._witnesses.shared is not None:
+    def _is_due(self, account: Account) -> bool:
+        if self._rollback_evidence.shared is not None:
             return account.sequence > self._anchored.get(account.name, (0, 0.0))[0]
         return self._is_due_at_home(account)
 
-    def _is_due_at_home(self, account: ChainPosition) -> bool:
+    def _is_due_at_home(self, account: Account) -> bool:
         sequence, moment = self._at_home.get(account.name, (0, 0.0))
         return account.sequence - sequence >= self._every or time.monotonic() - moment >= self._seconds
 
-    def _anchor(self, account: ChainPosition) -> Anchor:
+    def _anchor(self, account: Account) -> Anchor:
         return Anchor(
             ledger=self._ledger,
             dataset=account.name,
@@ -378,6 +405,8 @@ class RollbackDetector:
             spent=account.spent,
             budget=budget_columns(account.budget),
             time=now(),
+            store=None if self._rollback_evidence.shared is None else self._rollback_evidence.shared.store_id,
+            key=None if self._signer is None else self._signer.key,
         )
 
 
@@ -392,8 +421,7 @@ def _is_settled(writer: LedgerWriter, anchor: Anchor) -> bool:
     row = writer.row(_HEAD_AT, name=anchor.dataset, sequence=anchor.sequence)
     if row is not None and row["hash"] == anchor.head:
         return True
-    details = [parse_object(each["detail"]) for each in writer.rows(_RECOVERIES, name=anchor.dataset)]
-    return any(anchor.head in each.get("anchors", ()) for each in details)
+    return is_counted(anchor, [parse_object(each["detail"]) for each in writer.rows(_RECOVERIES, name=anchor.dataset)])
 
 
 def _settled_heads(writer: LedgerWriter, anchors: list[Anchor]) -> set[str]:

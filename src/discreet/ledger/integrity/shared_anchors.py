@@ -1,8 +1,9 @@
 """Anchors that the machines of one ledger share, with the acts on its keys.
 
-Each process writes one document: the certificate of its key, the acts that it has read, and its anchors, of which it
-keeps the highest of each dataset and those of histories that were lost. A process that opens the ledger merges the
-documents of others into its own when there are many, so what is read stays small after any number of charges.
+Each process writes up to three documents. One has the certificate of its key and its anchors: the highest of each
+dataset, and those of histories that were lost. One has the acts that it has read. A process that opens the ledger
+merges the documents of others when there are many, so what is read stays small after any number of charges; the third
+has what it merged, the highest anchor of each dataset and key.
 """
 
 import json
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 
 from discreet.accounting.costs import Cost
 from discreet.errors import LedgerError
-from discreet.ledger.integrity.anchor_places import AnchorPlace
+from discreet.ledger.integrity.anchor_stores import AnchorStore
 from discreet.ledger.integrity.anchors import Anchor, highest
 from discreet.ledger.records import faults
 from discreet.ledger.records.canonical_text import canonical
@@ -32,12 +33,12 @@ Publics = Callable[[Sequence[str]], Mapping[str, str]]
 
 
 def store_document(ledger: str, store: str) -> str:
-    """The document that names a store of anchors."""
+    """The document with the id of a store of anchors."""
     return canonical({"format": STORE_FORMAT, "ledger": ledger, "store": store})
 
 
 def store_in(content: str | None, ledger: str) -> str | None:
-    """The id of the store that a document names for a ledger."""
+    """The id in the document of a store of a ledger's anchors; None where it is none."""
     try:
         data = json.loads(content or "")
         store = data["store"]
@@ -47,27 +48,29 @@ def store_in(content: str | None, ledger: str) -> str | None:
 
 
 class SharedAnchors:
-    """The anchors at a place; the highest of each dataset that was ever read stays known to this process."""
+    """The anchors in a store; the highest of each dataset that was ever read stays known to this process."""
 
     def __init__(
         self,
-        place: AnchorPlace,
+        store: AnchorStore,
         *,
         ledger: str,
-        store: str,
+        store_id: str,
         signer: Signer,
         publics: Publics,
         may_write: Callable[[], bool] = lambda: True,
     ) -> None:
-        self._place = place
+        self._store = store
         self._ledger, self._signer, self._publics, self._may_write = ledger, signer, publics, may_write
+        self.store_id = store_id
+        """The id of the store."""
         self._processes: dict[int, _ProcessWriter] = {}
         self._mark: object = None
         self._documents: dict[str, _Document] = {}
         self._own = _Document()
         self._latest: dict[str, Anchor] = {}
         self._totals: dict[str, Cost] = {}
-        if place.store() != store_document(ledger, store):
+        if store.identity() != store_document(ledger, store_id):
             raise LedgerError(faults.OTHER_ANCHORS)
 
     def record(self, anchors: Iterable[Anchor]) -> None:
@@ -87,7 +90,7 @@ class SharedAnchors:
         with self._process().lock:
             if self._own.acts != tuple(acts):
                 held = {*self._own.certificate, *certificate}
-                self._own = replace(self._own, certificate=tuple(sorted(held, key=_place_of)), acts=tuple(acts))
+                self._own = replace(self._own, certificate=tuple(sorted(held, key=_sequence_of)), acts=tuple(acts))
                 self._documents, self._mark = {}, None  # another key may have been listed, whose anchors count now
                 self._write_acts()
 
@@ -109,6 +112,14 @@ class SharedAnchors:
         with self._process().lock:
             self._refresh()
             return dict(self._totals)
+
+    def ends(self) -> dict[str, dict[str, int]]:
+        """By dataset and key, the highest sequence number."""
+        found: dict[str, dict[str, int]] = {}
+        for each in (anchor for document in self.documents() for anchor in document.anchors):
+            ends = found.setdefault(each.dataset, {})
+            ends[str(each.key)] = max(each.sequence, ends.get(str(each.key), 0))
+        return found
 
     def unknown_anchors(self, is_known: Callable[[Anchor], bool]) -> list[Anchor]:
         """The anchors that are not known."""
@@ -138,12 +149,12 @@ class SharedAnchors:
             names = [name for name in whole if not name.startswith(self._process().writer)]
             if len(names) < MOST_DOCUMENTS or not self._may_write():
                 return
-            taken = [found for name in names if (found := self._place.take(name)) is not None]
+            taken = [found for name in names if (found := self._store.take(name)) is not None]
             documents = {name: self._parse_known(name, content) for name, content in taken}
         self._write_together(documents.values(), settled)
         for name, document in documents.items():
             if not document.findings:
-                self._place.drop(name)
+                self._store.drop(name)
 
     def adopt(self, other: "SharedAnchors", settled: Callable[[list[Anchor]], Collection[str]]) -> None:
         """Write here what another store of this ledger says."""
@@ -160,18 +171,19 @@ class SharedAnchors:
     ) -> None:
         """Write what documents say as this process's own.
 
-        No lock is held while `settled` asks the store: those who hold the store ask for the latest anchors.
+        No lock is held while `settled` asks the ledger's database: those who hold it ask for the latest anchors.
         """
         given = list(documents)
         standing = settled([each for document in given for each in document.anchors])
         with self._process().lock:
             self._own = self._own.merge_all(given, standing)
             self._write()
+            self._write_merged()
             self._write_acts()
 
     def close(self) -> None:
-        """Let go of the place."""
-        self._place.close()
+        """Close the store."""
+        self._store.close()
 
     def _with_signature(self, anchor: Anchor) -> Anchor:
         return anchor if anchor.signature else anchor.sign(self._signer)
@@ -185,21 +197,29 @@ class SharedAnchors:
 
     def _write(self) -> None:
         self._remember(self._own)
-        if self._may_write():
-            self._place.write(self._process().writer, replace(self._own, acts=()).to_json(self._ledger))
+        own = [each for each in self._own.anchors if each.key == self._signer.key]
+        self._put("", replace(self._own, anchors=tuple(own), acts=()))
+
+    def _write_merged(self) -> None:
+        """Anchors of other keys change at a merge alone, and stand in a document of their own."""
+        others = [each for each in self._own.anchors if each.key != self._signer.key]
+        if others:
+            self._put(_MERGED, replace(self._own, anchors=tuple(others), acts=()))
 
     def _write_acts(self) -> None:
         """Acts change seldom, and stand in a document of their own."""
+        self._put(_ACTS, replace(self._own, anchors=(), certificate=()))
+
+    def _put(self, ending: str, document: "_Document") -> None:
         if self._may_write():
-            acts = replace(self._own, anchors=(), certificate=())
-            self._place.write(f"{self._process().writer}{_ACTS}", acts.to_json(self._ledger))
+            self._store.write(f"{self._process().writer}{ending}", document.to_json(self._ledger))
 
     def _refresh(self) -> None:
         """Read the documents, if any has changed."""
-        mark = self._place.mark()
+        mark = self._store.mark()
         if mark is not None and mark == self._mark:
             return
-        contents = self._place.documents()
+        contents = self._store.documents()
         self._documents = {name: self._parse_known(name, content) for name, content in contents.items()}
         for document in self._documents.values():
             self._remember(document)
@@ -237,8 +257,8 @@ class SharedAnchors:
 
 
 _DOCUMENT = "of the shared anchors the document"
-_ACTS = "ac"
-"""The end of the name of a document of acts; a name has hexadecimal digits."""
+_ACTS, _MERGED = "ac", "ed"
+"""The ends of the names of documents of acts and of anchors of other keys; a name has hexadecimal digits."""
 
 
 class _ProcessWriter(NamedTuple):
@@ -261,10 +281,10 @@ class _Document:
     findings: tuple[str, ...] = ()
 
     def with_anchors(self, anchors: Iterable[Anchor]) -> "_Document":
-        """The document with these in the place of lower ones of the same datasets, but for what was lost."""
-        here = {each.dataset: each.sequence for each in self.anchors if each.head not in self.lost}
-        new = {each.dataset: each for each in anchors if each.sequence >= here.get(each.dataset, 0)}
-        kept = [each for each in self.anchors if each.head in self.lost or each.dataset not in new]
+        """The document with these in the place of lower ones of the same datasets and keys, but for what was lost."""
+        here = {(each.dataset, each.key): each.sequence for each in self.anchors if each.head not in self.lost}
+        new = {place: each for each in anchors if each.sequence >= here.get(place := (each.dataset, each.key), 0)}
+        kept = [each for each in self.anchors if each.head in self.lost or (each.dataset, each.key) not in new]
         return replace(self, anchors=(*kept, *new.values()))
 
     def with_lost(self, anchors: Iterable[Anchor]) -> "_Document":
@@ -276,11 +296,11 @@ class _Document:
     def merge_all(self, others: Sequence["_Document"], standing: Collection[str]) -> "_Document":
         """The document with what others say beyond it; the anchors with the heads in `standing` are of the chain."""
         anchors = sorted((each for other in others for each in other.anchors), key=lambda anchor: anchor.sequence)
-        higher = {each.dataset: each for each in anchors if each.head in standing}
+        higher = {(each.dataset, each.key): each for each in anchors if each.head in standing}
         certificate = {*self.certificate, *(text for other in others for text in other.certificate)}
         acts = self.acts or max((other.acts for other in others), key=len, default=())  # its own are those of the store
         merged = self.with_anchors(higher.values()).with_lost(each for each in anchors if each.head not in standing)
-        return replace(merged, certificate=tuple(sorted(certificate, key=_place_of)), acts=acts)
+        return replace(merged, certificate=tuple(sorted(certificate, key=_sequence_of)), acts=acts)
 
     def to_json(self, ledger: str) -> str:
         """The document as text."""
@@ -317,6 +337,6 @@ def _is_act(text: str) -> bool:
         return False
 
 
-def _place_of(text: str) -> int:
-    """Where an act stands in its chain, so that each follows what vouches for it."""
+def _sequence_of(text: str) -> int:
+    """The sequence number of an act, so that each follows what vouches for it."""
     return KeyAct.from_json(text).sequence

@@ -4,16 +4,13 @@ Events are never changed, so a page that was read stays true. Memory holds one p
 some megabytes together, or a single one that is larger.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from discreet.ledger.integrity.evidence import MOST, Charges, CurrentTables, Ending, Page
 from discreet.ledger.records.canonical_text import digest
 from discreet.ledger.records.chain import Kind
-from discreet.ledger.transactions.statements import LedgerWriter
+from discreet.ledger.transactions.statements import LedgerWriter, Look
 from discreet.ledger.transactions.store import Row
-
-Look = Callable[[Callable[[LedgerWriter], Any]], Any]
 
 PAGE = 1_000
 LARGEST_BATCH = 16 * 2**20

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from discreet.ledger.integrity.anchors import Anchor
 from discreet.ledger.integrity.dataset_check import DatasetCheck
 from discreet.ledger.integrity.evidence import Ending, Evidence, PageReader, is_intact
 from discreet.ledger.integrity.findings import IntegrityFinding
@@ -46,9 +47,19 @@ _AT_PLACE = "SELECT * FROM events WHERE dataset = :name AND sequence = :sequence
 
 @dataclass(frozen=True)
 class Verification:
-    """The report: how much was checked, and every finding; true where there is none.
+    """Result of a verification: how much was checked, and every finding. Print it; it is true if there is none.
 
-    `since` has the event after which a dataset was verified, where an earlier verification came as far.
+    Attributes:
+        datasets: Number of datasets.
+        events: Number of events that were read.
+        findings: The findings.
+        since: By dataset, the last event of an earlier verification, after which this one went on.
+
+    Example:
+        >>> import discreet as dp
+        >>> with dp.SQLiteLedger(":memory:") as ledger:
+        ...     print(ledger.verify())
+        0 datasets, 0 events: everything agrees
     """
 
     datasets: int
@@ -84,13 +95,13 @@ class VerifiedDataset(Evidence):
     `lost` is what an earlier verification kept, where the chain no longer holds the event up to which it came.
     """
 
-    def __init__(self, check: DatasetCheck, ending: Ending, ask: Ask, lost: DatasetCheck | None = None) -> None:
+    def __init__(self, check: DatasetCheck, ending: Ending, ask: Ask, lost: Anchor | None = None) -> None:
         super().__init__(name=check.name, dataset=ending.tables.dataset)
         self.__dict__ |= {"check": check, "lost": lost, "_ask": ask}
         self.__dict__ |= {"findings": tuple(check.open_findings(ending))}
 
     check: DatasetCheck
-    lost: DatasetCheck | None
+    lost: Anchor | None
     findings: tuple[IntegrityFinding, ...]
     _ask: Ask
 
@@ -142,7 +153,7 @@ def event_at(ask: Ask, name: str, sequence: int) -> dict[str, Any] | None:
 
 
 def verify_dataset(
-    name: str, reader: PageReader, ask: Ask, *, after: DatasetCheck | None = None, lost: DatasetCheck | None = None
+    name: str, reader: PageReader, ask: Ask, *, after: DatasetCheck | None = None, lost: Anchor | None = None
 ) -> VerifiedDataset:
     """Verify one dataset from its beginning, or `after` what an earlier verification kept."""
     check = after or DatasetCheck(name)

@@ -17,6 +17,8 @@ from discreet.ledger.records.canonical_text import canonical, digest
 
 FORMAT = 1
 GENESIS = "0" * 64
+MOST_EVENTS = 2**52
+"""No chain comes as far by charges. A recovery goes on from no higher number, which would leave none to count on."""
 
 
 class Kind(StrEnum):
@@ -79,15 +81,6 @@ class ChainLink:
     def text(self) -> str:
         """What is hashed."""
         return canonical(_columns(self) | {"format": f"discreet.ledger/{self.format}", "cost": self.cost.units()})
-
-    def around(self) -> tuple[str, str, str]:
-        """The text before the previous hash, between it and the sequence, and after, for who learns those two later.
-
-        Quotes within values are escaped, so the names stand in the text once.
-        """
-        before, _, rest = self.text.partition(f',"previous":"{self.previous}"')
-        between, _, after = rest.partition(f',"sequence":{self.sequence},')
-        return f'{before},"previous":"', f'"{between},"sequence":', f",{after}"
 
 
 _PARTS = tuple(f.name for f in fields(Cost))

@@ -1,17 +1,25 @@
 """What can be wrong with a ledger, one constant sentence for each: no path, no value, no driver's text.
 
+A command in a sentence has every argument and option that it requires; words in capitals are to be replaced.
+
 The one exception is the code of an error that discreet does not know (`unrecognised`): a few letters and digits that
 the SQL standard or SQLite defines, so no secret.
 """
 
 EMPTY = "the ledger file is empty, which no ledger ever is: what it held is lost; restore it from a backup"
-FOREIGN = "the file is not a ledger of discreet, or its beginning was overwritten; give ledger= another path"
-DAMAGED = "the ledger is damaged and does not serve; restore it from a backup, or see ledger.verify()"
+FOREIGN = "the file is not a ledger of discreet, or its beginning was overwritten; give another path"
+DAMAGED = (
+    "the ledger is damaged and does not serve; restore it from a backup, or run discreet ledger verify --ledger LEDGER"
+)
 UNWRITABLE = "the ledger cannot be written, so nothing can be charged; check its path, its directory and their rights"
 BUSY = "another process held the ledger for too long; nothing was charged by this call, so it can be repeated"
 FULL = "the ledger's disk is full or failed; free space and repeat the call: what was charged stays charged"
 BROKEN_RULE = "a rule of the ledger refused the change; nothing was written"
 MOVED = "the ledger file was moved, deleted or replaced while in use; put it back, then open the ledger again"
+IN_POSTGRES = (
+    "the ledger was moved to PostgreSQL and goes on there; give the address of its database in its place; if the move"
+    " was interrupted, run it again with the same options: discreet ledger move ADDRESS --role NAME --ledger FILE"
+)
 CLOSED = "the ledger is closed; open it again"
 FORKED = "a ledger in memory, or one opened before a fork that Python did not see, cannot be used here; open it again"
 NO_WAL = "the ledger's file system cannot keep a write-ahead log; put it on a local disk"
@@ -53,7 +61,7 @@ NOT_TRUSTED = (
 NO_DATABASE = "the server has no database of that name; check the ledger's address, or create the database"
 NO_RIGHTS = (
     "the ledger's role lacks a right in the database; the database's owner grants it by "
-    "PostgresLedger.create(url, role=...), and CONNECT if that is missing"
+    "discreet ledger create ADDRESS --role NAME, and CONNECT if that is missing"
 )
 NO_CONNECTION_LEFT = (
     "the ledger's database takes no more connections; close others or raise its limits; "
@@ -74,42 +82,84 @@ SUPERSEDED = (
     "the answer took longer than its lease and somebody else took over; its charge stands, and asking again is free"
 )
 BEHIND = (
-    "the ledger stands behind its anchors: an older copy was put back; it does not serve before ledger.recover(...)"
+    "the ledger stands behind its anchors: an older copy was put back; it does not serve before its newest copy is"
+    " restored, or its owner runs discreet ledger recover --ledger LEDGER --reason TEXT, with --receipt FILE for each"
+    " receipt"
 )
-HALTED = "the ledger was found to be tampered with and does not serve; see ledger.verify(), then ledger.recover(...)"
+HALTED = (
+    "the ledger was found to be tampered with and does not serve; find the cause by discreet ledger verify --full"
+    " --ledger LEDGER, then run discreet ledger recover --ledger LEDGER --reason TEXT, with --receipt FILE for each"
+    " receipt"
+)
 UNSAFE = (
-    "the ledger's database would lose charges: fsync, full_page_writes and synchronous_commit must be on for its role"
+    "the ledger's database would lose charges: fsync, full_page_writes and synchronous_commit must be on for its role,"
+    " and session_replication_role must not be replica"
 )
-REPLICA = "the ledger's database is a replica or read-only; give ledger= the address of the primary"
+REPLICA = "the ledger's database is a replica or read-only; give the address of the primary"
 TOO_MANY_RIGHTS = (
-    "the ledger's role may change or delete events; give it the rights of PostgresLedger.create(..., role=...)"
+    "the ledger's role may do more than charge; use the service's or the steward's, whose rights"
+    " discreet ledger create ADDRESS --role NAME --steward NAME gives"
 )
-NO_LEDGER = "the database has no ledger of discreet; PostgresLedger.create(url, role=...) makes one, run by its owner"
+NO_LEDGER = (
+    "the database has no ledger of discreet; its owner makes one by discreet ledger create ADDRESS --role NAME; if a"
+    " move to this database was interrupted, run it again instead, as a new ledger would be a second budget:"
+    " discreet ledger move ADDRESS --role NAME --ledger FILE"
+)
 NEWER = "the ledger was written by a newer version of discreet; nothing was changed, and this version cannot serve it"
 OLDER = "the ledger is of a version that this version of discreet cannot migrate; nothing was changed"
+READ_ONLY = "the ledger was opened with read_only=True, which changes nothing; open it without that"
+NO_FILE = "there is no ledger at that path; check the path, and whether its disk is mounted, or restore a backup"
+OLDER_FILE = "the ledger file is of an older version, which read_only=True does not migrate; open it without that"
 MIGRATED = (
     "the ledger was migrated by a newer version of discreet while this process used it, which writes nothing any more; "
     "upgrade discreet here, and start the process again"
 )
-UNMIGRATED = "the ledger is of an older version; its owner runs PostgresLedger.create(url, role=...), which migrates it"
+UNMIGRATED = (
+    "the ledger is of an older version; its owner runs discreet ledger create ADDRESS --role NAME, which migrates it"
+)
 DAMAGED_KEYS = (
-    "the acts on the ledger's keys are damaged, or were not signed by its owner; see ledger.verify(), and restore it"
+    "the acts on the ledger's keys are damaged, or were not signed by its owner; restore the ledger, then run"
+    " discreet ledger recover --ledger LEDGER --reason TEXT"
 )
 UNLISTED_KEY = (
     "the ledger does not list the signing key of this process, so it cannot charge; its owner runs"
-    " discreet ledger key list PUBLIC with the line of discreet ledger key show"
+    " discreet ledger key list PUBLIC --name NAME --reason TEXT --ledger LEDGER with the public key that"
+    " discreet ledger key show prints here"
 )
+NO_KEY = "there is no signing key at the path that was named; check the path, and whether the secret is mounted there"
 UNOWNED = (
     "the ledger is of a version that listed no keys, and no anchor on this machine shows that it served it, so it"
-    " cannot charge; its owner runs discreet ledger key take-over"
+    " cannot charge; its owner runs discreet ledger key take-over --reason TEXT --ledger LEDGER"
 )
-REVOKED_KEY = "the ledger's owner revoked the signing key of this process, so it cannot charge"
+REVOKED_KEY = (
+    "the ledger's owner revoked the signing key of this process, so it cannot charge; after discreet ledger key rotate"
+    " the owner may list the new one"
+)
 NOT_THE_OWNER = (
-    "the signing key of this process is not the ledger's owner, who alone lists and revokes keys and names anchors"
+    "the signing key of this process is not the ledger's owner, who alone lists and revokes keys and names anchors;"
+    " run the command where the owner's key is, or with --signing-key FILE"
+)
+NOT_A_STEWARD = (
+    "only the ledger's steward registers datasets, sets budgets and quotas, lists keys and recovers; open the ledger"
+    " under that role, or under the one that owns the database"
+)
+UNKNOWN_TAKEOVER = (
+    "acts in the shared anchors say that another key took the ledger over, which neither the ledger nor this machine"
+    " knows; run discreet ledger recover --ledger LEDGER --reason TEXT on the machine that took it over, or on the"
+    " owner's, which gives them up; if both keys are lost, discreet ledger key take-over --reason TEXT --ledger LEDGER"
+)
+PARTED_ACTS = (
+    "the shared anchors hold two chains of acts on the ledger's keys that part, and this machine knows neither; run"
+    " discreet ledger recover --ledger LEDGER --reason TEXT on a machine whose home has anchors of the ledger; if all"
+    " are lost, run discreet ledger key take-over --reason TEXT --ledger LEDGER first"
+)
+FORGED_NUMBER = (
+    "an anchor or a receipt has a number of events that no ledger reaches, so its key was used to forge it; revoke that"
+    " key, remove the document or the receipt, then run discreet ledger recover --ledger LEDGER --reason TEXT"
 )
 UNSHARED_ANCHORS = (
     "the ledger lists more than one key and names no store of anchors that they share, so it cannot charge; its owner"
-    " runs discreet ledger share-anchors PLACE"
+    " runs discreet ledger share-anchors PLACE --reason TEXT --ledger LEDGER"
 )
 NO_SHARED_ANCHORS = (
     "the ledger's shared anchors cannot be reached, so nothing can be charged; mount them, or name where they are in"
@@ -122,7 +172,13 @@ OTHER_ANCHORS = (
 SAME_DATABASE = (
     "the shared anchors would be in a database with a ledger, and be put back with it; name a database of their own"
 )
+DATABASE_OF_ANCHORS = (
+    "the database holds shared anchors, which would be put back with a ledger in it; nothing was changed: make the"
+    " ledger in a database of its own, or move it there"
+)
 
+WITHOUT_SHARED_ANCHORS = frozenset({NO_SHARED_ANCHORS, OTHER_ANCHORS, SAME_DATABASE})
+"""The faults under which the shared anchors that the owner named cannot be used."""
 WITHOUT_CONTACT = frozenset(
     {
         *(UNREACHABLE, BUSY, UNKNOWN_HOST, NOT_LISTENING, NO_REPLY, NOT_AUTHENTICATED, NOT_ADMITTED, NOT_TRUSTED),

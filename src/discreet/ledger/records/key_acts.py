@@ -7,7 +7,7 @@ restored; what it signed later (the certificate of a key) is checked with it, wi
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
@@ -41,7 +41,7 @@ class KeyAct:
     """One act, signed by the key with the id `owner`.
 
     Another key than the owner's becomes the owner's by an act that it signs itself. `handover` shows that the former
-    owner signed the succession; an act without one is a takeover, which only the owner of the database can write.
+    owner signed the succession; an act without one is a takeover, which only the steward can write.
     """
 
     ledger: str
@@ -60,6 +60,11 @@ class KeyAct:
     def hash(self) -> str:
         """What the next act names as `previous`."""
         return digest(self.to_json())
+
+    @property
+    def is_takeover(self) -> bool:
+        """Whether its key becomes the owner's and no owner before it signed that; the creation is one too."""
+        return self.kind is ActKind.OWNED and self.handover is None
 
     def sign(self, signer: Signer) -> "KeyAct":
         """The act with the owner's signature."""
@@ -90,7 +95,23 @@ class KeyAct:
 
 @dataclass(frozen=True)
 class ListedKey:
-    """A public key that may charge, or might once; `is_owner` says that it signs acts."""
+    """A public key that may charge a ledger, or might once.
+
+    Attributes:
+        key: Id of the key: the first 16 hexadecimal digits of the SHA-256 of its bytes.
+        public: The public key, as `ed25519:...`.
+        name: Name that the owner gave it, such as that of its machine.
+        since: Time at which it was listed, in UTC.
+        is_owner: Whether it is the owner's key, which signs acts on keys.
+        is_revoked: Whether it may not charge any more. What it signed stays good.
+
+    Example:
+        >>> import discreet as dp
+        >>> with dp.SQLiteLedger("ledger.sqlite") as ledger:
+        ...     (owner,) = ledger.listed_keys()
+        >>> owner.name, owner.is_owner, owner.is_revoked
+        ('owner', True, False)
+    """
 
     key: str
     public: str
@@ -102,7 +123,17 @@ class ListedKey:
 
 @dataclass(frozen=True)
 class KeyRegister:
-    """What the acts of a ledger say, once each was checked with the key of the owner at its time."""
+    """What the acts of a ledger say, once each was checked with the key of the owner at its time.
+
+    Attributes:
+        ledger: Id of the ledger.
+        acts: The acts in their order.
+        keys: Every key that was ever listed, by its id.
+        owner: Id of the owner's key; empty before the first act.
+        store: Id of the store of shared anchors; empty where none was named.
+        place: Path or address at which the owner named that store, without a password.
+        abandoned: Hashes of the last acts of chains that were given up.
+    """
 
     ledger: str
     acts: tuple[KeyAct, ...] = ()
@@ -221,6 +252,11 @@ def certified_keys(ledger: str, owners: Mapping[str, str], certificate: Iterable
     return found
 
 
+def is_takeover(text: str) -> bool:
+    """Whether an act, as it is stored, makes a key the owner's that no owner before it signed."""
+    return KeyAct.from_json(text).is_takeover
+
+
 def verified_chain(ledger: str, texts: Iterable[str]) -> tuple[str, ...]:
     """As much of a chain of acts as follows from its first act."""
     register, found = KeyRegister(ledger), []
@@ -231,6 +267,22 @@ def verified_chain(ledger: str, texts: Iterable[str]) -> tuple[str, ...]:
             break
         found.append(text)
     return tuple(found)
+
+
+def is_one_chain(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether one of two chains of acts goes on where the other ends."""
+    return all(mine == theirs for mine, theirs in zip(one, other, strict=False))
+
+
+def common_chain(chains: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The longest of some chains of acts up to the first place at which another one differs from it."""
+    longest = max(chains, key=len, default=())
+    places = (
+        place
+        for place, act in enumerate(longest)
+        if any(each[place : place + 1] not in ((), (act,)) for each in chains)
+    )
+    return longest[: next(places, len(longest))]
 
 
 def _is_handed_over(act: KeyAct, owners: Mapping[str, str]) -> bool:

@@ -33,9 +33,25 @@ class NoChange(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """What one analyst may spend of a dataset (None: all that is left) and has spent; `*` is everyone without a quota.
+    """Quota of one analyst in the privacy budget of a dataset, and what they have spent of it.
 
-    `is_own` tells a quota that was set for this analyst from the one that holds for everyone.
+    Attributes:
+        dataset: Name of the dataset.
+        analyst: Name of the analyst; `*` is everyone without a quota of their own.
+        quota: The quota. Default: None, all that is left of the budget.
+        is_own: Whether the quota was set for this analyst, and not for everyone. Default False.
+        spent: What the analyst has spent, in units of the ledger. Default: nothing.
+        floor: What the analyst had spent when the quota was set. Default: nothing.
+        failures: Number of queries that failed after data was read. Default 0.
+        most_failures: Number of failures after which charges are refused. Default 100.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "people", "privacy_unit": dp.ROW, "budget": dp.Budget(epsilon=1)}
+        >>> session = dp.testing.protect(dp.datasets.people(100), **facts)
+        >>> session.ledger.set_quota("people", "ann", quota=dp.Budget(epsilon=0.25), reason="a trial")
+        >>> session.ledger.share("people", "ann").is_own
+        True
     """
 
     dataset: str

@@ -220,7 +220,7 @@ def receipt_fault(receipt: Receipt, publics: Sequence[str]) -> str | None:
     publics = [*publics, *certified_keys(receipt.ledger or "", owners, receipt.certificate).values()]
     if receipt.key not in map(key_id, publics):
         return f"another key signed it, {ascii(receipt.key)[1:-1]}"
-    if not receipt.verify(publics):
+    if not is_signed_by(_statement(receipt), receipt.key, receipt.signature, publics):
         return "its signature is not that of the key it names"
     return None
 

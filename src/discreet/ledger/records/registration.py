@@ -18,7 +18,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import BudgetError, CatalogError, ParameterError, Refusal, SourceError, UnitError
 from discreet.exact.numbers import shown, whole
-from discreet.ledger.records import places
+from discreet.ledger.records import source_identity
 from discreet.ledger.records.canonical_text import LONGEST_SOURCE, canonical, digest, document, label, same_document
 
 LARGEST_VERSION = 2**31 - 1
@@ -33,6 +33,21 @@ class RegisteredSlice:
 
     A slice has a budget of its own, because its rows are new; slices of one table never overlap. A person who is in
     several slices is protected by each one's privacy budget, and over all of them by the sum.
+
+    Args:
+        of: Name of the table.
+        start: First moment, as ISO text.
+        end: First moment after it.
+
+    Raises:
+        ParameterError: If the period is empty, or a moment is not one.
+
+    Example:
+        >>> from discreet.ledger import RegisteredSlice
+        >>> RegisteredSlice("visits", "2026-10-01", "2026-11-01").overlaps(
+        ...     RegisteredSlice("visits", "2026-11-01", "2026-12-01")
+        ... )
+        False
     """
 
     of: str
@@ -60,9 +75,27 @@ class RegisteredSlice:
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """What an owner declares: a name, a version, where the data is, its frozen facts, its privacy unit.
+    """Declaration of a dataset by its owner, for `Ledger.register`.
 
-    `facts` is the catalog of the table as JSON text; None means those that are already registered.
+    Args:
+        name: Name of the dataset.
+        source: Where the data is, as an engine writes it.
+        unit: The privacy unit in words.
+        budget: The privacy budget.
+        facts: Catalog of the table, as JSON. Default: those that are registered.
+        version: Number of the version, from 1. Default 1.
+        neighbours: Neighbour relation. Default: add or remove one unit.
+        population: Number of people in the population. Default: that which is registered.
+        slice: Part of a table that this dataset is. Default: all of it.
+
+    Raises:
+        ParameterError: If a field is not what it should be.
+
+    Example:
+        >>> from discreet import Budget
+        >>> from discreet.ledger import Dataset
+        >>> Dataset(name="visits", source="visits.csv", unit="one person", facts="{}", budget=Budget(epsilon=1)).version
+        1
     """
 
     name: str
@@ -91,10 +124,22 @@ class Dataset:
 class Registration:
     """What the ledger holds for one version of a dataset.
 
-    `hash_key` orders rows where a cap must choose among them; it is drawn once and lives as long as the dataset.
-    `sequence` is the event that registered it: a charge that names another is refused.
-    `same_source` names the other datasets whose sources read the same tables or files, other slices of the same table
-    left out: each keeps its own privacy budget, and these add up.
+    Attributes:
+        name: Name of the dataset.
+        version: Number of the version.
+        source: Where the data is.
+        facts: Catalog of the table, as JSON.
+        unit: The privacy unit in words.
+        neighbours: Neighbour relation.
+        budget: The privacy budget, over all versions.
+        population: Number of people in the population, or None.
+        spent: Total of all charges, in units of the ledger.
+        sequence: Number of the event that registered it; a charge that names another is refused.
+        hash_key: Key that orders rows where a contribution bound must choose; drawn once for the dataset.
+        slice: Part of a table that this dataset is, or None.
+        same_source: Other datasets that read the same tables or files, but for slices of the same table. Their privacy
+            budgets add up.
+        is_new: Whether this call registered it.
     """
 
     name: str
@@ -373,7 +418,7 @@ def _registered_part(part: RegisteredSlice | None) -> str:
 
 def another_source(name: str, version: int, source: str, stored: Registration, newest: int) -> SourceError | None:
     """Error for a source that is not the one registered, such as a file of that name in another directory."""
-    if places.is_registered(source, stored.source):
+    if source_identity.is_registered(source, stored.source):
         return None
     return SourceError(
         f"dataset {name!r} over another source",

@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shlex
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -50,15 +51,34 @@ _PEM = b"-----BEGIN "
 
 
 class Signer:
-    """An Ed25519 private key: `key` names it, `public` lets anyone check what it signs."""
+    """An Ed25519 private key: `key` names it, `public` lets anyone check what it signs.
 
-    def __init__(self, private: "Ed25519PrivateKey", path: Path | None = None) -> None:
+    Get one by `Signer.at`, `Signer.find`, `Signer.in_memory` or `Signer.rotate`.
+
+    Example:
+        >>> from discreet.ledger import Signer
+        >>> Signer.at("signing.key").public == Signer.at("signing.key").public
+        True
+    """
+
+    def __init__(self, private: "Ed25519PrivateKey", path: Path | None = None, *, is_read_only: bool = False) -> None:
         self._private = private
         self._path = path
+        self._is_read_only = is_read_only
 
     @classmethod
     def at(cls, path: str | os.PathLike[str]) -> "Signer":
-        """The key in a file, made where there is none; processes that start at once end with one key."""
+        """The key in a file, created if absent; processes that start at once end with one key.
+
+        Args:
+            path: Path of the file; the list of public keys is beside it.
+
+        Returns:
+            The key.
+
+        Raises:
+            LedgerError: If the key or its list cannot be read or written, or others can read the key.
+        """
         place = _place(path)
         with _constant_error(UNWRITABLE_KEY):
             if not place.exists():
@@ -69,22 +89,40 @@ class Signer:
         return signer
 
     @classmethod
+    def find(cls, path: str | os.PathLike[str]) -> "Signer | None":
+        """The key in a file, or None where there is none; neither the key nor its list is made or changed."""
+        place = _place(path)
+        with _constant_error(UNREADABLE_KEY):
+            is_there = place.exists()
+        return cls(_load_key(place), place, is_read_only=True) if is_there else None
+
+    @classmethod
     def in_memory(cls) -> "Signer":
         """A key that no file holds and that ends with the process."""
         return cls(_generate_key())
 
     @classmethod
     def rotate(cls, path: str | os.PathLike[str]) -> "Signer":
-        """Put a new key in the place of the one there, whose public half stays on the list; returns the new one.
+        """Put a new key in the place of the one in a file. The old public key stays on the list.
 
         The old key signs that the new one succeeds it, so that a ledger that the old one owns accepts the new one.
+
+        Args:
+            path: Path of the file.
+
+        Returns:
+            The new key.
+
+        Raises:
+            ParameterError: If there is no key at that path.
+            LedgerError: If the key or its list cannot be read or written.
         """
         place = _place(path)
         if not place.exists():
             raise ParameterError(
                 f"rotation of the signing key at {str(path)!r}",
                 because="there is no key at that path",
-                instead=f"Signer.at({str(path)!r}), which makes the first one",
+                instead=f"discreet ledger key new --signing-key {shlex.quote(str(path))}, for the first one",
             )
         former = cls.at(place)  # the old key is on the list before it goes; the new one comes on it before it signs
         private = _generate_key()
@@ -96,7 +134,14 @@ class Signer:
 
     def reopen(self) -> "Signer":
         """The key that is in the file now, where another process rotated it."""
-        return self if self._path is None else Signer.at(self._path)
+        if self._path is None:
+            return self
+        return (Signer.find(self._path) or self) if self._is_read_only else Signer.at(self._path)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a file holds the key; one in memory ends with the process."""
+        return self._path is not None
 
     @cached_property
     def public(self) -> str:
@@ -300,7 +345,8 @@ def _content(place: Path) -> bytes:
             raise ParameterError(
                 f"the signing key at {str(place)!r}",
                 because="other users of this machine may open it, and could sign in the ledger's name",
-                instead=f"chmod 600 '{place}', and Signer.rotate({str(place)!r}) if anybody may have read it",
+                instead=f"chmod 600 '{place}'; if anybody may have read it, also"
+                f" discreet ledger key rotate --signing-key {shlex.quote(str(place))}",
             )
         return file.read(_LARGEST_KEY)
 

@@ -162,15 +162,15 @@ def _running_times(history: Sequence[Entry]) -> list[datetime]:
     """The times of entries, none before that of the one before it: the chain decides the order, not the clock."""
     times: list[datetime] = []
     for entry in history:
-        moment = utc_time(entry)
+        moment = utc_time(entry.time)
         times.append(max(moment, times[-1]) if times else moment)
     return times
 
 
-def utc_time(entry: Entry) -> datetime:
-    """The time of an entry in UTC; a time that was never written by a ledger means a damaged one."""
+def utc_time(text: str) -> datetime:
+    """The time of an entry or an anchor in UTC; one that was never written by a ledger means a damaged one."""
     try:
-        moment = datetime.fromisoformat(entry.time)
+        moment = datetime.fromisoformat(text)
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
         raise LedgerError(faults.DAMAGED) from None

@@ -89,9 +89,24 @@ class Day:
 
 @dataclass(frozen=True, kw_only=True)
 class SpendingReport:
-    """A privacy budget, what was spent of it and what is left; `spent` is of one analyst where `analyst` names one.
+    """A privacy budget, what was spent of it and what is left. Print it, or read its parts.
 
-    `left` and `total` are always over all analysts.
+    Attributes:
+        dataset: Name of the dataset.
+        budget: The privacy budget.
+        analyst: The analyst of `spent`, or None for all.
+        deltas: Deltas at which epsilon is stated.
+        spent: What the analyst, or all, spent.
+        total: What all analysts spent.
+        left: What is left, over all analysts.
+        analysts: What was spent, by analyst.
+        versions: What was spent, by version of the dataset.
+        days: What was spent, by day in UTC.
+        batch: The same by privacy loss distributions, if all queries were fixed in advance.
+        changes: Number of changes of the budget after the first charge.
+        recoveries: Number of recoveries.
+        burn_down: What was spent by the end of each period.
+        other_releases: Number of releases that were recorded and not charged.
     """
 
     dataset: str
@@ -106,11 +121,9 @@ class SpendingReport:
     days: tuple[Day, ...]
     batch: BatchTotal
     changes: int
-    """How often the privacy budget was changed after the first charge."""
     recoveries: int
     burn_down: BurnDown
     other_releases: int = 0
-    """How many releases were recorded that were not charged."""
 
     @property
     def epsilons(self) -> tuple[AtDelta, ...]:
@@ -388,7 +401,7 @@ def _add_spending(one: SpendingTotal, other: SpendingTotal) -> SpendingTotal:
 
 def _day(entry: Entry) -> date:
     """The day in UTC."""
-    return utc_time(entry).date()
+    return utc_time(entry.time).date()
 
 
 def _changes(history: list[Entry]) -> int:

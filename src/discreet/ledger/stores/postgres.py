@@ -10,17 +10,18 @@ import os
 import re
 import secrets
 import threading
+import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import LedgerError
 from discreet.ledger.records import faults
-from discreet.ledger.stores import postgres_schema, postgres_sessions
-from discreet.ledger.stores.group_commit import GroupCommit
+from discreet.ledger.stores import postgres_findings, postgres_functions, postgres_schema, postgres_sessions
 from discreet.ledger.stores.postgres_errors import connect, sentences
-from discreet.ledger.transactions import round_trip
+from discreet.ledger.stores.schema import rights
+from discreet.ledger.transactions.steward import StewardWrite
 from discreet.ledger.transactions.store import Row, Statement, Transaction, UnknownOutcomeError, Values
 
 if TYPE_CHECKING:
@@ -38,14 +39,28 @@ SET client_encoding = 'UTF8'"""
 _VERSION = "(SELECT max(version) FROM discreet.schema_versions)"
 _MARK = f"current_setting('{postgres_sessions.MARK}', TRUE)"
 _SAFE = """SELECT current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on'
-  AND current_setting('synchronous_commit') <> 'off' AS durable, pg_is_in_recovery() AS replica"""
+  AND current_setting('synchronous_commit') <> 'off'
+  AND current_setting('session_replication_role') <> 'replica' AS durable, pg_is_in_recovery() AS replica"""
 # First of a transaction: it waits for a migration under way, which keeps this table to itself, and the next one waits.
 _FIT = f"{_SAFE}, {_VERSION} AS version, {_MARK} AS mark"
-_IS_FIT = f"{_VERSION} = {postgres_schema.VERSION} AND {_MARK} = %(mark)s"
-_RIGHTS = """SELECT
+_ADDED = ", ".join(f"'{table}'" for table in rights.ADDED)
+_CHANGED = ", ".join(f"'{table}.{name}'" for table, names in rights.CHANGED.items() for name in names)
+_FUNCTIONS = ", ".join(f"'{each.signature}'" for each in postgres_functions.steward_functions())
+# Every role that the session may act as, also by a membership that it does not inherit. `callable` has, for each
+# function in the schema that runs with the owner's rights and that one of them may call, whether it is the steward's.
+_RIGHTS = f"""SELECT
   current_setting('transaction_read_only') = 'on' AS frozen,
   EXISTS (
     SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace('discreet') AND relpersistence <> 'p') AS unlogged,
+  (SELECT COALESCE(bool_and(has_function_privilege(to_regprocedure(each), 'EXECUTE')), FALSE)
+    FROM unnest(ARRAY[{_FUNCTIONS}]) AS each) AS steward,
+  COALESCE((
+    SELECT array_agg(p.oid::regprocedure = ANY (ARRAY(
+      SELECT to_regprocedure(each) FROM unnest(ARRAY[{_FUNCTIONS}]) AS each)))
+    FROM pg_proc AS p WHERE p.pronamespace = to_regnamespace('discreet') AND p.prosecdef AND EXISTS (
+      SELECT 1 FROM pg_roles AS r
+      WHERE pg_has_role(session_user, r.oid, 'MEMBER') AND has_function_privilege(r.oid, p.oid, 'EXECUTE'))
+  ), '{{}}') AS callable,
   EXISTS (
     SELECT 1 FROM pg_roles AS r, pg_namespace AS n, pg_class AS c
     WHERE pg_has_role(session_user, r.oid, 'MEMBER') AND n.nspname = 'discreet' AND c.relnamespace = n.oid
@@ -53,24 +68,31 @@ _RIGHTS = """SELECT
         r.rolsuper OR r.rolcreaterole OR r.rolname IN ('pg_execute_server_program', 'pg_write_server_files')
         OR r.oid IN (n.nspowner, c.relowner) OR has_schema_privilege(r.oid, n.oid, 'CREATE')
         OR has_table_privilege(r.oid, c.oid, 'DELETE, TRUNCATE, TRIGGER')
-        OR (c.relname IN ('events', 'answers', 'keys') AND has_any_column_privilege(r.oid, c.oid, 'UPDATE'))
-        OR (c.relname = 'keys' AND has_any_column_privilege(r.oid, c.oid, 'INSERT')))
+        OR (c.relname NOT IN ({_ADDED}) AND has_any_column_privilege(r.oid, c.oid, 'INSERT'))
+        OR EXISTS (
+          SELECT 1 FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+            AND c.relname || '.' || a.attname NOT IN ({_CHANGED})
+            AND has_column_privilege(r.oid, c.oid, a.attnum, 'UPDATE')))
   ) AS powerful"""
 _THERE = """SELECT NOT COALESCE(has_schema_privilege(to_regnamespace('discreet'), 'USAGE'), TRUE) AS unusable,
   CASE WHEN has_schema_privilege(to_regnamespace('discreet'), 'USAGE')
   THEN to_regclass('discreet.schema_versions') IS NOT NULL ELSE FALSE END AS there"""
-_ASKED_BEFORE = """SELECT 1 FROM discreet.reservations AS r WHERE r.dataset = given0
-  AND r.question = ANY(string_to_array(former, ',')) AND r.state <> 'FORFEITED'"""
-_SAME_KEYS = "acts = (SELECT count(*) FROM discreet.keys)"
 
 
 class _PostgresTransaction:
     """The transaction of one piece of work; writes wait until its reads are done."""
 
-    def __init__(self, connection: "psycopg.Connection[Any]", pipeline: "psycopg.Pipeline | None" = None) -> None:
+    def __init__(
+        self,
+        connection: "psycopg.Connection[Any]",
+        pipeline: "psycopg.Pipeline | None" = None,
+        *,
+        is_steward: bool = False,
+    ) -> None:
         self._connection = connection
         self._pipeline = pipeline
-        self.writes: list[Statement] = []
+        self._is_steward = is_steward
+        self.writes: list[tuple[bytes, Values]] = []
 
     def read(self, *questions: Statement) -> list[list[Row]]:
         cursors = [self._connection.execute(_postgres(text), values) for text, values in questions]
@@ -79,7 +101,12 @@ class _PostgresTransaction:
         return [cursor.fetchall() for cursor in cursors]
 
     def write(self, statement: str, values: Values) -> None:
-        self.writes.append((statement, values))
+        self.writes.append((_checked_write(statement), values))
+
+    def write_as_steward(self, write: StewardWrite, values: Values) -> None:
+        if not self._is_steward:
+            raise LedgerError(faults.NOT_A_STEWARD)
+        self.writes.append((postgres_functions.steward_call(write), values))
 
 
 class PostgresStore:
@@ -92,6 +119,7 @@ class PostgresStore:
         self._is_shared = False
         self._mark = secrets.token_hex(8)
         self._newer = faults.NEWER
+        self.is_steward = False
         self._start()
         try:
             with sentences(), self._borrow_connection() as connection:
@@ -104,7 +132,8 @@ class PostgresStore:
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         """Run work and commit what it wrote; on any exception nothing is written."""
-        return self._on_a_connection(lambda connection: _run_and_commit(connection, work, self._mark))
+        act = partial(_run_and_commit, work=work, mark=self._mark, is_steward=self.is_steward)
+        return self._on_a_connection(act)
 
     def look(self, work: Callable[[Transaction], T]) -> T:
         """Run work that reads, in one consistent view."""
@@ -114,35 +143,21 @@ class PostgresStore:
         """The rows of one statement, in one round trip."""
         return self._on_a_connection(lambda connection: _PostgresTransaction(connection).read(question)[0])
 
-    @property
-    def one_round_trip(self) -> Self:
-        """This store makes a plain charge in one round trip."""
-        return self
-
-    def charge_at_once(self, claim: Values) -> Row | None:
-        """The charge transaction in one round trip, by the function `discreet.charge`; None where it does not apply."""
-        self._refuse_use()
-        return self._charges.submit(str(claim["name"]), claim)
-
-    def answer_at_once(self, claim: Values) -> Row | None:
-        """The answer transaction in one round trip, by the function `discreet.answer`; None where it does not apply."""
-        self._refuse_use()
-        return self._answers.submit(str(claim["name"]), claim)
+    def refuse_service(self) -> None:
+        """Refuse a role that may not make the steward's writes now, and a database that takes no writes."""
+        self._on_a_connection(partial(_refuse_service, mark=self._mark, is_owner=self._is_owner))
 
     def findings(self) -> list[str]:
         """What is wrong with the rules of the database."""
-        return self._on_a_connection(lambda connection: list(postgres_schema.findings(connection)))
+        return self._on_a_connection(lambda connection: list(postgres_findings.findings(connection)))
 
     def close(self) -> None:
         """Close every connection that is not at work; those of another process are left alone."""
         self._is_closed = True
-        if self._pid == os.getpid():
-            self._close_idle()
+        self._close_idle()
 
     def _close_idle(self) -> None:
-        with contextlib.suppress(IndexError):
-            while True:
-                self._idle.pop().close()
+        _close_each(self._idle, self._pid)
 
     def _on_a_connection(self, act: Callable[["psycopg.Connection[Any]"], T]) -> T:
         """Act on a connection, and on another where the first was lost before it did anything."""
@@ -158,14 +173,16 @@ class PostgresStore:
         raise LedgerError(faults.UNREACHABLE)
 
     def _start(self) -> None:
-        self._charges = GroupCommit(partial(self._send_claims, _at_once("charge", round_trip.CHARGE, _ASKED_BEFORE)))
-        self._answers = GroupCommit(partial(self._send_claims, _at_once("answer", round_trip.ANSWER)))
         self._pid = os.getpid()
         self._idle: deque[psycopg.Connection[Any]] = deque()
         self._places = threading.BoundedSemaphore(CONNECTIONS)
+        weakref.finalize(self, _close_each, self._idle, self._pid)  # a session does not close the ledger it opened
 
     def _open_connection(self) -> "psycopg.Connection[Any]":
-        return _open_connection(self._address, self._mark, self._newer, is_owner=self._is_owner)
+        connection, self.is_steward = _connect_to_ledger(
+            self._address, self._mark, self._newer, is_owner=self._is_owner
+        )
+        return connection
 
     def _connect_another(self) -> "psycopg.Connection[Any]":
         return connect(self._address, connect_timeout=2)
@@ -183,20 +200,6 @@ class PostgresStore:
             raise LedgerError(faults.POOLED)
         if self._pid != os.getpid():
             self._start()
-
-    def _send_claims(self, statement: bytes, claims: Sequence[Values]) -> list[Row | None]:
-        """Several claims on one dataset in one statement, which is one transaction."""
-        with sentences(), self._borrow_connection() as connection:
-            try:
-                columns: Values = {name: [claim[name] for claim in claims] for name in claims[0]}
-                done = {row["place"]: row for row in connection.execute(statement, {**columns, "mark": self._mark})}
-            except _driver_error() as error:
-                if isinstance(error, _connection_error()) and connection.closed:
-                    raise UnknownOutcomeError from None
-                if not _is_of_another_schema(error):
-                    raise
-                return [None] * len(claims)
-        return [done.get(place) for place in range(1, len(claims) + 1)]
 
     def _is_over(self) -> bool:
         return self._is_closed or self._pid != os.getpid()
@@ -222,11 +225,20 @@ class PostgresStore:
                     self._idle.append(connection)
 
 
-def _run_and_commit(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T], mark: str) -> T:
+def _close_each(idle: "deque[psycopg.Connection[Any]]", pid: int) -> None:
+    """Close connections in the process that made them."""
+    with contextlib.suppress(IndexError):
+        while pid == os.getpid():
+            idle.pop().close()
+
+
+def _run_and_commit(
+    connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T], mark: str, *, is_steward: bool = False
+) -> T:
     sent = False
     try:
         with connection.pipeline() as pipeline:
-            done = _PostgresTransaction(connection, pipeline)
+            done = _PostgresTransaction(connection, pipeline, is_steward=is_steward)
             connection.execute("BEGIN")
             fit = connection.execute(_FIT)
             try:
@@ -237,7 +249,7 @@ def _run_and_commit(connection: "psycopg.Connection[Any]", work: Callable[[Trans
                 raise
             _refuse_unfit(fit.fetchone(), mark)
             for text, values in done.writes:
-                connection.execute(_checked_write(text), values)
+                connection.execute(text, values)
             sent = bool(done.writes)
             connection.execute("COMMIT")
     except BaseException:
@@ -255,8 +267,21 @@ def _run_read_only(connection: "psycopg.Connection[Any]", work: Callable[[Transa
     return result
 
 
-def _open_connection(address: str, mark: str, newer: str, *, is_owner: bool) -> "psycopg.Connection[Any]":
-    """A connection to a primary that keeps what it acknowledges, of a role that can only add or of the owner's."""
+def _refuse_service(connection: "psycopg.Connection[Any]", mark: str, *, is_owner: bool) -> None:
+    _run_and_commit(connection, lambda _: None, mark)  # refuses a replica, a pooler and another version
+    rights_now: Any = connection.execute(_RIGHTS.encode()).fetchone()
+    _refuse_rights(rights_now, is_owner=is_owner)
+    if not rights_now["steward"]:
+        raise LedgerError(faults.NOT_A_STEWARD)
+
+
+def _connect_to_ledger(
+    address: str, mark: str, newer: str, *, is_owner: bool
+) -> tuple["psycopg.Connection[Any]", bool]:
+    """A connection to a primary that keeps what it acknowledges, and whether its role is the steward's or the owner's.
+
+    Other roles that may do more than the service are refused.
+    """
     from psycopg.rows import dict_row  # noqa: PLC0415 - an optional driver
 
     connection = connect(address)
@@ -265,11 +290,12 @@ def _open_connection(address: str, mark: str, newer: str, *, is_owner: bool) -> 
         connection.row_factory = dict_row
         _refuse_unsafe(connection.execute(_SAFE).fetchone())
         _refuse_another_schema(connection, newer)
-        _refuse_rights(connection.execute(_RIGHTS).fetchone(), is_owner=is_owner)
+        rights_there: Any = connection.execute(_RIGHTS.encode()).fetchone()
+        _refuse_rights(rights_there, is_owner=is_owner)
     except BaseException:
         connection.close()
         raise
-    return connection
+    return connection, bool(rights_there["steward"])
 
 
 def _refuse_unsafe(row: Any) -> None:
@@ -314,7 +340,8 @@ def _refuse_rights(row: Any, *, is_owner: bool) -> None:
         raise LedgerError(faults.REPLICA)
     if row["unlogged"]:
         raise LedgerError(faults.UNSAFE)
-    if row["powerful"] and not is_owner:
+    may_call_a_part = bool(row["callable"]) and not (row["steward"] and all(row["callable"]))
+    if (row["powerful"] or may_call_a_part) and not is_owner:
         raise LedgerError(faults.TOO_MANY_RIGHTS)
 
 
@@ -348,26 +375,8 @@ def _driver_error() -> "type[psycopg.Error]":
 
 
 def _is_of_another_schema(error: "psycopg.Error") -> bool:
-    """Whether a statement did nothing as it does not fit the schema (a function is gone); the longer way says why."""
+    """Whether a statement did nothing because it does not fit the schema: a table, a column or a function is absent."""
     return (error.sqlstate or "").startswith(("42", "0A000"))
-
-
-def _at_once(function: str, types: Mapping[str, str], unless: str = "") -> bytes:
-    """Call a function of the schema for each of several claims, in their order.
-
-    No claim is left after a migration, or in a session that this store has not set up. Claims to which `unless` applies
-    are left out before the function is called: OFFSET keeps the planner from calling it first. It is looked up before
-    the dataset is locked, which is enough: nothing is charged under earlier fingerprints any more.
-    """
-    given = ", ".join(f"given{number}" for number in range(len(types)))
-    arrays = ", ".join(f"%({name})s::{kind}[]" for name, kind in types.items())
-    names, conditions = given, _IS_FIT
-    if unless:
-        arrays += f", %({round_trip.FORMER})s::text[], %({round_trip.ACTS})s::bigint[]"
-        names, conditions = f"{given}, former, acts", f"{_IS_FIT} AND {_SAME_KEYS} AND NOT EXISTS ({unless})"
-    every = f"unnest({arrays}) WITH ORDINALITY AS every({names}, place)"
-    claims = f"(SELECT * FROM {every} WHERE {conditions} OFFSET 0) AS claims"
-    return f"SELECT place, done.* FROM {claims}, LATERAL discreet.{function}({given}) AS done".encode()
 
 
 @lru_cache(maxsize=256)

@@ -25,7 +25,8 @@ _CLASSES = {
     "40": faults.BUSY,
 }
 _STATES = {
-    "22012": faults.DAMAGED,  # a guarded update of the ledger's own changed another number of rows than one
+    "21000": faults.DAMAGED,  # a write of the steward changed another number of rows than one
+    "22012": faults.DAMAGED,  # a guarded update of the ledger's own did
     "25006": faults.REPLICA,
     "25P03": faults.BUSY,  # it held its locks for too long and was cut off
     "3D000": faults.NO_DATABASE,

@@ -26,7 +26,9 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.home.durable_files import sync_directory
 from discreet.ledger.records import faults
 from discreet.ledger.stores import sqlite_schema as schema
+from discreet.ledger.stores.schema import tables
 from discreet.ledger.stores.sqlite_migrations import migrate
+from discreet.ledger.transactions.steward import StewardWrite
 from discreet.ledger.transactions.store import Row, Statement, Transaction, UnknownOutcomeError, Values
 
 T = TypeVar("T")
@@ -66,7 +68,7 @@ class _ProcessConnection:
             self.connection = None
 
 
-class _SQLiteTransaction:
+class SQLiteTransaction:
     """The transaction of one piece of work: writes wait until its reads are done."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -78,6 +80,9 @@ class _SQLiteTransaction:
 
     def write(self, statement: str, values: Values) -> None:
         self._writes.append((statement, values))
+
+    def write_as_steward(self, write: StewardWrite, values: Values) -> None:
+        self._writes.append((write.statement(values), values))
 
     def finish(self) -> None:
         for statement, values in self._writes:
@@ -95,18 +100,19 @@ def _sqlite(statement: str) -> str:
 
 
 class SQLiteStore:
-    """A ledger's file (or memory), opened, checked and ready to be written."""
+    """A ledger's file (or memory), opened, checked and ready to be written.
 
-    one_round_trip = None  # no round trips to save on the same machine
+    A file whose ledger was moved opens only with the place that it was `moved_to`, for a move that is run again.
+    """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, moved_to: str | None = None) -> None:
         self._path = MEMORY if os.fspath(path) == MEMORY else str(Path(path).absolute())
         self._lock = threading.Lock()
         self._is_closed = False
         with _OPENING:
-            self._connected = _ProcessConnection(_open_database(self._path), os.getpid())
+            self._connected = _ProcessConnection(_open_database(self._path, moved_to), os.getpid())
             try:
-                self._file = _identity(self._path)
+                self._file = identity(self._path)
             except LedgerError:
                 self._connected.close()
                 raise
@@ -117,7 +123,7 @@ class SQLiteStore:
         """Run work under the file's write lock and commit what it wrote; on any exception nothing is written."""
         with self._begin("BEGIN IMMEDIATE") as connection:
             _refuse_another_version(connection)
-            done = _SQLiteTransaction(connection)
+            done = SQLiteTransaction(connection)
             result = work(done)
             done.finish()
             _commit(connection)
@@ -126,13 +132,17 @@ class SQLiteStore:
     def look(self, work: Callable[[Transaction], T]) -> T:
         """One consistent view for several reads; writers do not wait for it."""
         with self._begin("BEGIN DEFERRED") as connection:
-            result = work(_SQLiteTransaction(connection))
+            result = work(SQLiteTransaction(connection))
             connection.execute("COMMIT")
             return result
 
     def ask(self, question: Statement) -> list[Row]:
         """The rows of one query."""
         return self.look(lambda transaction: transaction.read(question)[0])
+
+    def refuse_service(self) -> None:
+        """A file has no roles; one that cannot be written is refused."""
+        self.run(lambda _: None)
 
     def findings(self, *, pages: bool = True) -> list[str]:
         """What is wrong with the file itself: its pages and constraints if wanted, its rules, its schema's version."""
@@ -156,6 +166,28 @@ class SQLiteStore:
         """Copy the ledger as it stands now to a new file; other processes go on charging meanwhile."""
         with self._begin("BEGIN DEFERRED") as connection:
             _copy(connection, Path(path).absolute())
+
+    @property
+    def destination(self) -> str | None:
+        """The place where the ledger goes on; None for a ledger that was not moved."""
+        with self._begin("BEGIN DEFERRED") as connection:
+            return schema.moved_to(connection)
+
+    def move(self, place: str, receive: Callable[[str, Iterator[tuple[object, ...]]], None]) -> None:
+        """Hand over the rows of each table, and record that the ledger goes on at another place.
+
+        Nobody writes meanwhile, and nothing is written to the file afterwards. The place is compared under the lock
+        of writers: a move to another one may have ended since the file was opened.
+        """
+        with self._begin("BEGIN IMMEDIATE") as connection:
+            _refuse_another_place(connection, place)
+            if schema.moved_to(connection) is None:
+                _refuse_another_version(connection)
+            for table in tables.TABLES:
+                receive(table, map(tuple, connection.execute(f"SELECT * FROM {table}")))
+            if schema.moved_to(connection) is None:
+                schema.record_move(connection, place)
+            _commit(connection)
 
     def close(self) -> None:
         """Close the connection; the last one to close folds the log into the file."""
@@ -189,7 +221,7 @@ class SQLiteStore:
 
     def _refuse_another_file(self) -> None:
         """A charge to a file that was deleted or replaced meanwhile would be forgotten."""
-        if self._file != _identity(self._path):
+        if self._file != identity(self._path):
             raise LedgerError(faults.MOVED)
 
 
@@ -235,11 +267,14 @@ def _error_sentence(error: sqlite3.Error) -> str:
 def _refuse_another_version(connection: sqlite3.Connection) -> None:
     """A migration by another process changed the file while this one had it open; an older one was put in its place."""
     version = schema.pragma(connection, "user_version")
+    if version == schema.MOVED:
+        raise LedgerError(faults.IN_POSTGRES)
     if version != schema.VERSION:
         raise LedgerError(faults.MIGRATED if version > schema.VERSION else faults.MOVED)
 
 
-def _identity(path: str) -> tuple[int, int] | None:
+def identity(path: str) -> tuple[int, int] | None:
+    """The file itself, by its numbers on the file system; None in memory."""
     if path == MEMORY:
         return None
     try:
@@ -262,7 +297,7 @@ def _with_one_name(path: Path) -> os.stat_result:
     raise LedgerError(faults.LINKED)
 
 
-def _open_database(path: str) -> sqlite3.Connection:
+def _open_database(path: str, moved_to: str | None = None) -> sqlite3.Connection:
     if sqlite3.sqlite_version_info < (3, 37):
         raise LedgerError(faults.OLD_SQLITE)
     with sentences():
@@ -271,7 +306,7 @@ def _open_database(path: str) -> sqlite3.Connection:
             schema.create(connection)
             return connection
         _create_unless_there(Path(path))
-        return _check_and_migrate(_connect(path))
+        return _check_and_migrate(_connect(path), moved_to)
 
 
 def _connect(path: str) -> sqlite3.Connection:
@@ -285,12 +320,14 @@ def _connect(path: str) -> sqlite3.Connection:
     return connection
 
 
-def _check_and_migrate(connection: sqlite3.Connection) -> sqlite3.Connection:
+def _check_and_migrate(connection: sqlite3.Connection, moved_to: str | None = None) -> sqlite3.Connection:
     """The header is read before anything is set, so that a file of somebody else's stays as it is."""
     try:
         _refuse_foreign(connection)
+        _refuse_another_place(connection, moved_to)
         _make_durable(connection)
-        migrate(connection)
+        if schema.moved_to(connection) is None:
+            migrate(connection)
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("ROLLBACK")
     except BaseException:
@@ -302,6 +339,19 @@ def _check_and_migrate(connection: sqlite3.Connection) -> sqlite3.Connection:
 def _refuse_foreign(connection: sqlite3.Connection) -> None:
     if not schema.is_ledger(connection):
         raise LedgerError(faults.FOREIGN)
+
+
+def _refuse_another_place(connection: sqlite3.Connection, moved_to: str | None) -> None:
+    destination = schema.moved_to(connection)
+    if destination in (None, moved_to):
+        return
+    if moved_to is None:
+        raise LedgerError(faults.IN_POSTGRES)
+    raise ParameterError(
+        "a ledger to be moved to this database",
+        because="its file says that it moved to another one, and no ledger has two",
+        instead=f"the address of that database: {destination}, by pg_control_system() and pg_database",
+    )
 
 
 def _make_durable(connection: sqlite3.Connection) -> None:

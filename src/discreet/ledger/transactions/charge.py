@@ -32,10 +32,23 @@ _UNUSABLE = 3
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetCharge:
-    """What one dataset is charged for a query.
+    """What one dataset is charged for a query, for `Ledger.charge_together`.
 
-    `registration` is the sequence of the registration that the query was made under; where it was replaced since,
-    the charge is refused.
+    Args:
+        name: Name of the dataset.
+        version: Version of the dataset.
+        event: The event that is charged.
+        registration: Event that registered the version; the charge is refused if it was replaced. Default: any.
+
+    Raises:
+        ParameterError: If a field is not what it should be, or the event has no price.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from discreet import events
+        >>> from discreet.ledger import DatasetCharge
+        >>> DatasetCharge(name="visits", version=1, event=events.PureEvent(Fraction(1, 10))).cost(None).epsilon
+        100000000000
     """
 
     name: str

@@ -1,6 +1,7 @@
 """Reading and writing the acts on a ledger's keys."""
 
 from discreet.ledger.records.key_acts import KeyAct, KeyRegister
+from discreet.ledger.transactions import steward
 from discreet.ledger.transactions.statements import LedgerWriter
 
 _ACTS = "SELECT document FROM keys ORDER BY sequence"
@@ -13,4 +14,4 @@ def read(writer: LedgerWriter, ledger: str) -> KeyRegister:
 
 def append(writer: LedgerWriter, act: KeyAct) -> None:
     """Write the next act; another one that was first keeps its place."""
-    writer.insert("keys", {"sequence": act.sequence, "document": act.to_json()})
+    writer.write_as_steward(steward.ADD_KEY_ACT, {"sequence": act.sequence, "document": act.to_json()})

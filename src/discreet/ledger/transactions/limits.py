@@ -27,7 +27,7 @@ def set_cap(writer: LedgerWriter, name: str, budget: Budget, reason: str) -> Non
         raise ParameterError(
             f"a cap of {budget} for {name!r}",
             because="it is the cap already",
-            instead=f"ledger.budget({name!r}) to see the privacy budget, or another budget",
+            instead=f"another budget; discreet ledger show {name} prints the present one",
         )
     divided = registration.new_cap(name, budget, known.budget, known.spent)
     divided.check_population(None if newest is None else newest.population)
@@ -42,6 +42,12 @@ def upgrade_records(writer: LedgerWriter, known: Account) -> Account:
     if known.lacks_order:
         account, shares = _cap(writer, known, known.with_order(), ORDER_FIXED, shares)
     return _restate_quotas(writer, account, account.budget, shares)
+
+
+def lacks_terms(writer: LedgerWriter, known: Account) -> bool:
+    """Whether something that an earlier version recorded is not in the terms of the budget yet."""
+    shares = statements.shares(writer, known.name)
+    return known.lacks_order or any(quotas.lacks_delta(share.quota, known.budget) for share in shares)
 
 
 def _cap(

@@ -20,7 +20,10 @@ WHERE r.state = 'RESERVED' AND (r.lease <= {clock} - :grace OR r.lease > {clock}
 
 
 class SupersededError(LedgerError):
-    """The lease of this attempt expired, and another attempt took its place."""
+    """The lease of this attempt expired, and another attempt took its place.
+
+    Its charge stands. Repeating the query returns the answer of the other attempt, at no cost.
+    """
 
     def __init__(self) -> None:
         super().__init__(faults.SUPERSEDED)

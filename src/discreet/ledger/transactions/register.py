@@ -17,7 +17,7 @@ from discreet.ledger.records.registration import (
     slice_of,
     version_digest,
 )
-from discreet.ledger.transactions import statements
+from discreet.ledger.transactions import statements, steward
 from discreet.ledger.transactions.statements import LedgerWriter
 
 _OTHER_PARTS = """SELECT name, part_of, slice_start, slice_end FROM datasets WHERE part_of = :table
@@ -25,9 +25,6 @@ ORDER BY slice_start"""
 _FACTS_OF_PARTS = """SELECT d.name, d.unit, d.neighbours, v.facts
 FROM datasets AS d JOIN versions AS v ON v.dataset = d.name
 WHERE d.part_of = :table AND (d.name <> :name OR v.version <> :version) ORDER BY d.name, v.version"""
-_CORRECT = """UPDATE versions SET source = :source, facts = :facts, population = :population, registered = :registered
-WHERE dataset = :dataset AND version = :version"""
-_REGISTER_ANEW = "UPDATE versions SET registered = :registered WHERE dataset = :dataset AND version = :version"
 _VERSIONS = "SELECT * FROM versions WHERE dataset = :name ORDER BY version"
 
 
@@ -75,7 +72,7 @@ def rename(writer: LedgerWriter, name: str, to: str, reason: str) -> None:
     registration.refuse_the_name_of_slices(to, [row["name"] for row in writer.rows(_OTHER_PARTS, table=to)])
     detail = canonical({"alias": to, "reason": reason})
     writer.append(known, known.link(Kind.RENAMED, version=statements.newest_number(writer, known.name), detail=detail))
-    writer.insert("aliases", {"alias": to, "dataset": known.name})
+    writer.write_as_steward(steward.ADD_ALIAS, {"alias": to, "dataset": known.name})
 
 
 def refuse_unknown_version(writer: LedgerWriter, known: Account, version: int) -> NameNotFoundError:
@@ -113,7 +110,7 @@ def _first(writer: LedgerWriter, dataset: Dataset) -> Registration:
     link = new.link(Kind.REGISTERED, version=dataset.version, digest=version_digest(row), detail=detail)
     writer.open(new, link)
     row["registered"] = link.sequence
-    writer.insert("versions", row)
+    writer.write_as_steward(steward.ADD_VERSION, row)
     return statements.registration_of(writer, new, row, is_new=True)
 
 
@@ -143,10 +140,10 @@ def _again(writer: LedgerWriter, known: Account, stored: Registration, dataset: 
     link = known.link(Kind.REGISTERED, version=dataset.version, digest=version_digest(new), detail=detail)
     writer.promise(known, link, after)
     new["registered"] = link.sequence
-    writer.write(_CORRECT, new)
+    writer.write_as_steward(steward.CORRECT_VERSION, new)
     for row in others:
         place = {"dataset": known.name, "version": row["version"], "registered": link.sequence}
-        writer.write(_REGISTER_ANEW, place)
+        writer.write_as_steward(steward.REGISTER_AGAIN, place)
     return statements.registration_of(writer, after, new, is_new=True)
 
 
@@ -158,7 +155,7 @@ def _next(writer: LedgerWriter, known: Account, newest: Registration, dataset: D
     link = known.link(Kind.VERSIONED, version=dataset.version, digest=version_digest(row))
     writer.append(known, link)
     row["registered"] = link.sequence
-    writer.insert("versions", row)
+    writer.write_as_steward(steward.ADD_VERSION, row)
     return statements.registration_of(writer, known, row, is_new=True)
 
 

@@ -5,14 +5,14 @@ work that asks for it waiting as long, and `{clock}` is the database's own time 
 dataset is changed under the lock on the dataset's row.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from discreet.accounting.costs import NOTHING, Cost
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, NameNotFoundError, suggestion
-from discreet.ledger.records import faults, places
+from discreet.ledger.records import faults, source_identity
 from discreet.ledger.records.account import Account, account_of
 from discreet.ledger.records.canonical_text import digest, label, parse_object
 from discreet.ledger.records.chain import ChainLink, Kind, State, columns_of, cost_columns, link_of
@@ -21,6 +21,7 @@ from discreet.ledger.records.history import Entry
 from discreet.ledger.records.quota import EVERYONE, Share, share_of
 from discreet.ledger.records.receipt import ChargeReference, Receipt
 from discreet.ledger.records.registration import Registration, budget_of
+from discreet.ledger.transactions import steward
 from discreet.ledger.transactions.store import Row, Statement, Transaction, Values, insert_statement, one
 
 _NAMED = "COALESCE((SELECT dataset FROM aliases WHERE alias = :name), :name)"
@@ -29,6 +30,8 @@ _ACCOUNT = f"""SELECT d.*, (
   SELECT count(*) FROM keys) AS acts
 FROM datasets AS d WHERE d.name = {_NAMED}"""
 _SHARES = f"SELECT * FROM analysts WHERE dataset = {_NAMED} AND analyst IN (:analyst, '{EVERYONE}')"
+_NEAR_LIMIT = """SELECT * FROM analysts
+WHERE analyst <> :everyone AND failures > 0 AND 10 * failures >= 9 * most_failures ORDER BY dataset, analyst"""
 _VERSION = f"SELECT * FROM versions WHERE dataset = {_NAMED} AND version = :version"
 _NEWEST = "SELECT * FROM versions WHERE dataset = :name ORDER BY version DESC LIMIT 1"
 _SAME_SOURCE = """SELECT DISTINCT v.dataset, v.source FROM versions AS v JOIN datasets AS d ON d.name = v.dataset
@@ -74,23 +77,9 @@ _CHARGE = """UPDATE datasets SET
 WHERE name = :name AND head = :previous AND spent_delta + :delta <= cap_delta AND (
   (spent_epsilon IS NOT NULL AND spent_epsilon + :epsilon <= cap_epsilon) OR spent_renyi + :renyi <= cap_rho
 )"""
-_PROMISE = """UPDATE datasets SET unit = :unit, neighbours = :neighbours,
-  epsilon = :epsilon, delta = :delta, reserved_delta = :reserved_delta, ceiling = :ceiling, reason = :reason,
-  cap_epsilon = :cap_epsilon, cap_rho = :cap_rho, cap_delta = :cap_delta, renyi_order = :renyi_order,
-  spent_epsilon = :spent_epsilon, spent_rho = :spent_rho, spent_delta = :spent_delta, spent_renyi = :spent_renyi,
-  floor_epsilon = :floor_epsilon, floor_rho = :floor_rho, floor_delta = :floor_delta, floor_renyi = :floor_renyi,
-  sequence = :sequence, head = :head
-WHERE name = :name AND head = :previous"""
 _SPEND = """UPDATE analysts SET
   spent_epsilon = spent_epsilon + :epsilon, spent_rho = spent_rho + :rho, spent_delta = spent_delta + :delta,
   spent_renyi = spent_renyi + :renyi
-WHERE dataset = :dataset AND analyst = :analyst"""
-_LIMIT = """UPDATE analysts SET quota = :quota, is_own = :is_own, cap_epsilon = :cap_epsilon, cap_rho = :cap_rho,
-  cap_delta = :cap_delta, floor_epsilon = :floor_epsilon, floor_rho = :floor_rho, floor_delta = :floor_delta,
-  floor_renyi = :floor_renyi, most_failures = :most_failures
-WHERE dataset = :dataset AND analyst = :analyst"""
-_RESTATE = """UPDATE analysts SET spent_renyi = :spent_renyi, floor_epsilon = :floor_epsilon, floor_rho = :floor_rho,
-  floor_delta = :floor_delta, floor_renyi = :floor_renyi
 WHERE dataset = :dataset AND analyst = :analyst"""
 _FAIL = "UPDATE analysts SET failures = failures + 1 WHERE dataset = :dataset AND analyst = :analyst"
 _RESERVE = """INSERT INTO reservations
@@ -110,6 +99,7 @@ class LedgerWriter:
     def __init__(self, transaction: Transaction) -> None:
         self.read = transaction.read
         self.write = transaction.write
+        self.write_as_steward = transaction.write_as_steward
         self.heads: dict[str, Account] = {}
 
     def rows(self, statement: str, **values: object) -> list[Row]:
@@ -139,7 +129,10 @@ class LedgerWriter:
 
     def record(self, link: ChainLink) -> None:
         """The event of a link."""
-        self.insert("events", columns_of(link))
+        if link.kind in steward.EVENTS:
+            self.write_as_steward(steward.ADD_EVENT, columns_of(link))
+        else:
+            self.insert("events", columns_of(link))
 
     def promise(self, account: Account, link: ChainLink, after: Account) -> Account:
         """Write a link that changes the privacy budget, or what is known to be spent of it."""
@@ -147,20 +140,24 @@ class LedgerWriter:
         columns = after.row() | place
         for name in ("hash_key", "part_of", "slice_start", "slice_end"):
             del columns[name]
-        self.write(_PROMISE, columns)
+        self.write_as_steward(steward.SET_BUDGET, columns)
         self.record(link)
         return self._after(account, link, after)
 
     def open(self, account: Account, link: ChainLink) -> Account:
         """Write the first link of a chain and the account it opens."""
         opened = replace(account, sequence=link.sequence, head=link.hash)
-        self.insert("datasets", opened.row())
+        self.write_as_steward(steward.ADD_DATASET, opened.row())
         self.record(link)
         return self._after(account, link, opened)
 
     def _after(self, account: Account, link: ChainLink, state: Account) -> Account:
         self.heads[account.name] = replace(state, sequence=link.sequence, head=link.hash)
         return self.heads[account.name]
+
+
+Look = Callable[[Callable[[LedgerWriter], Any]], Any]
+"""Runs work that reads in one consistent view of the database, and returns its result."""
 
 
 def accounts(writer: LedgerWriter, names: Iterable[str], *, lock: bool = True) -> dict[str, Account]:
@@ -263,6 +260,17 @@ def shares(writer: LedgerWriter, dataset: str) -> list[Share]:
     ]
 
 
+def shares_near_limit(writer: LedgerWriter) -> list[Share]:
+    """The shares of analysts with nine tenths of the failures that they may have, or more."""
+    return [share_of(row) for row in writer.rows(_NEAR_LIMIT, everyone=EVERYONE)]
+
+
+def schema_version(writer: LedgerWriter) -> int:
+    """The version of the store's schema."""
+    rows = writer.rows("SELECT max(version) AS version FROM schema_versions")
+    return int(rows[0]["version"] or 0)
+
+
 def spend(writer: LedgerWriter, known: Share, cost: Cost, *, is_there: bool) -> None:
     """Add a charge to what an analyst has spent."""
     if is_there:
@@ -274,16 +282,18 @@ def spend(writer: LedgerWriter, known: Share, cost: Cost, *, is_there: bool) -> 
 def limit(writer: LedgerWriter, known: Share, *, is_there: bool) -> None:
     """Write the limits of a share."""
     if not is_there:
-        writer.insert("analysts", known.row())
+        writer.write_as_steward(steward.ADD_SHARE, known.row())
         return
     spent = {"failures", *cost_columns("spent", NOTHING)}
-    writer.write(_LIMIT, {name: value for name, value in known.row().items() if name not in spent})
+    writer.write_as_steward(
+        steward.SET_LIMITS, {name: value for name, value in known.row().items() if name not in spent}
+    )
 
 
 def restate_share(writer: LedgerWriter, known: Share) -> None:
     """Write what an analyst has spent in the terms of another order."""
     columns = cost_columns("floor", known.floor) | {"spent_renyi": known.spent.renyi}
-    writer.write(_RESTATE, columns | {"dataset": known.dataset, "analyst": known.analyst})
+    writer.write_as_steward(steward.RESTATE_SHARE, columns | {"dataset": known.dataset, "analyst": known.analyst})
 
 
 def fail(writer: LedgerWriter, dataset: str, analyst: str) -> None:
@@ -336,8 +346,8 @@ def registration_of(
 def others_over(writer: LedgerWriter, known: Account, source: str) -> tuple[str, ...]:
     """The other datasets over what a source reads, by name; other slices of the same table are not among them."""
     table = "" if known.slice is None else known.slice.of
-    rows = writer.rows(_SAME_SOURCE, source=source, name=known.name, table=table, **places.likely(source))
-    return tuple(dict.fromkeys(row["dataset"] for row in rows if places.overlap(source, row["source"])))
+    rows = writer.rows(_SAME_SOURCE, source=source, name=known.name, table=table, **source_identity.likely(source))
+    return tuple(dict.fromkeys(row["dataset"] for row in rows if source_identity.overlap(source, row["source"])))
 
 
 def newest_versions(writer: LedgerWriter) -> Iterator[Registration]:

@@ -6,10 +6,13 @@ effect of its own. A COMMIT whose outcome is unknown is reported as such, and lo
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from discreet.errors import LedgerError
 from discreet.ledger.records import faults
+
+if TYPE_CHECKING:
+    from discreet.ledger.transactions.steward import StewardWrite
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -33,23 +36,12 @@ class Transaction(Protocol):
     def write(self, statement: str, values: Values) -> None:
         """A change of exactly one row, made when the work is done."""
 
-
-class OneRoundTrip(Protocol):
-    """The charge and answer transactions in one round trip each; None where that does not apply (see `round_trip`)."""
-
-    def charge_at_once(self, claim: Values) -> Row | None:
-        """The charge transaction: the dataset's row after it."""
-
-    def answer_at_once(self, claim: Values) -> Row | None:
-        """The answer transaction: the dataset's row after it, with the answer as it is stored."""
+    def write_as_steward(self, write: "StewardWrite", values: Values) -> None:
+        """The same for a change that only the steward may make; refused where this process is not the steward."""
 
 
 class Store(Protocol):
     """A database that keeps ledgers; statements use `:name`, `{lock}`, `{alone}` and `{clock}` (milliseconds)."""
-
-    @property
-    def one_round_trip(self) -> OneRoundTrip | None:
-        """The charge and answer transactions in one round trip; None where the store has none to save."""
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         """Run work and commit what it wrote; on any exception nothing is written."""
@@ -59,6 +51,9 @@ class Store(Protocol):
 
     def ask(self, question: Statement) -> list[Row]:
         """The rows of one query."""
+
+    def refuse_service(self) -> None:
+        """Refuse who may not make the steward's writes, before an act of theirs writes anything anywhere."""
 
     def findings(self) -> list[str]:
         """What is wrong with the database itself: its pages, its rules, its schema's version."""

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import discreet as dp
 from discreet.engines.backends.postgres.engine import source
 from discreet.ledger import SQLiteLedger
-from discreet.ledger.records import places
+from discreet.ledger.records import source_identity
 from postgres_questions import as_superuser
 
 
@@ -44,12 +44,12 @@ def test_a_view_a_materialised_view_and_a_partitioned_table_share_tables_with_wh
     names = ("split", "split_1", "split_2", "over_split", "over_both", "apart", "of_apart")
     found = {name: source(visits.engine_url, name).identity for name in names}
     for name in ("split", "split_1", "split_2", "over_split", "apart", "of_apart"):
-        assert places.overlap(found[name], found["over_both"])
-        assert not places.is_same(found[name], found["over_both"])
-    assert places.overlap(found["apart"], found["of_apart"])
-    assert places.overlap(found["split"], found["split_1"])
-    assert not places.overlap(found["split_1"], found["split_2"])
-    assert not places.overlap(found["split"], found["apart"])
+        assert source_identity.overlap(found[name], found["over_both"])
+        assert not source_identity.is_same(found[name], found["over_both"])
+    assert source_identity.overlap(found["apart"], found["of_apart"])
+    assert source_identity.overlap(found["split"], found["split_1"])
+    assert not source_identity.overlap(found["split_1"], found["split_2"])
+    assert not source_identity.overlap(found["split"], found["apart"])
 
 
 def test_without_the_clusters_identifier_the_address_stands_in_its_place(visits):

@@ -6,7 +6,7 @@
 The numbers are the system identifier of the cluster, the OID of the database, the OID of the relation, and the OIDs of
 the tables that it reads: those of a view or a materialised view, and the partitions of a table. They are the same for
 every spelling of the host and of the name, so that two budgets over one table are noticed.
-`discreet.ledger.records.places` compares identities.
+`discreet.ledger.records.source_identity` compares identities.
 """
 
 import ipaddress

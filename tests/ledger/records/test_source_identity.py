@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.errors import SourceError
-from discreet.ledger.records import places
+from discreet.ledger.records import source_identity
 
 OLD = "postgresql://localhost:5432/records#public.visits"
 TABLE = f"{OLD} [741/16384/16390]"
@@ -31,8 +31,8 @@ OTHER_DATABASE = "postgresql://other:5432/more#public.visits [741/16385/16390]"
 )
 def test_sources_are_the_same_or_share_tables(one, other, same, shared):
     for first, second in ((one, other), (other, one)):
-        assert places.is_same(first, second) is same
-        assert places.overlap(first, second) is shared
+        assert source_identity.is_same(first, second) is same
+        assert source_identity.overlap(first, second) is shared
 
 
 @pytest.mark.parametrize("asked", [TABLE, AGAIN])
@@ -60,9 +60,9 @@ def test_datasets_that_read_one_table_are_named_whatever_the_spelling(ledger, da
 
 
 def test_sources_on_spark_are_found_under_the_names_of_older_ledgers():
-    place = "spark:file:/warehouse/clinic.db/visits"
-    for stored in ("spark:clinic.visits", "spark:visits", "memory", place):
-        assert places.is_registered(place, stored)
+    table = "spark:file:/warehouse/clinic.db/visits"
+    for stored in ("spark:clinic.visits", "spark:visits", "memory", table):
+        assert source_identity.is_registered(table, stored)
     for stored in ("spark:clinic.wards", "spark:file:/elsewhere/visits", "visits.csv"):
-        assert not places.is_registered(place, stored)
-    assert not places.is_registered("visits.csv", "memory")
+        assert not source_identity.is_registered(table, stored)
+    assert not source_identity.is_registered("visits.csv", "memory")

@@ -1,7 +1,8 @@
-"""What stands outside a ledger's store and says how far it had come: anchors at home, and those that machines share.
+"""Rollback evidence: records outside a ledger's database of how far it had come.
 
-Beside the anchors stand the acts on the ledger's keys, so that an older copy of the store, which knows fewer of them,
-is noticed and gets them back. At home they are kept only for a ledger with more acts than its creation.
+These are the anchors at home, the anchors that machines share, and beside both the acts on the ledger's keys. An older
+copy of the database holds fewer acts; it is detected and gets them back. At home acts are stored only for a ledger with
+more acts than its creation.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -13,35 +14,45 @@ from discreet.errors import LedgerError
 from discreet.home.durable_files import write_file
 from discreet.ledger.integrity.anchors import UNREADABLE, UNWRITABLE, Anchor, AnchorFile, highest
 from discreet.ledger.integrity.shared_anchors import SharedAnchors
+from discreet.ledger.records import faults
 from discreet.ledger.records.key_acts import verified_chain
 from discreet.ledger.records.signatures import Signer
 
 
-class Witnesses:
-    """The anchors of one ledger, wherever they are; none for a ledger in memory."""
+class RollbackEvidence:
+    """Anchors and acts of one ledger outside its database, at home and shared; none for a ledger in memory."""
 
-    def __init__(self, ledger: str, file: AnchorFile | None = None, acts: Path | None = None) -> None:
+    def __init__(
+        self, ledger: str, file: AnchorFile | None = None, acts: Path | None = None, *, read_only: bool = False
+    ) -> None:
         self._ledger = ledger
         self._file = file
         self._acts = acts
+        self._read_only = read_only
         self.shared: SharedAnchors | None = None
 
     @classmethod
-    def at(cls, directory: Path | None, signer: Signer | None, *, ledger: str, name: str) -> "Witnesses":
-        """Those in a directory of this machine."""
+    def at(
+        cls, directory: Path | None, signer: Signer | None, *, ledger: str, name: str, read_only: bool = False
+    ) -> "RollbackEvidence":
+        """The evidence in a directory of this machine, created if absent; with `read_only` nothing is written."""
         if directory is None or signer is None:
-            return cls(ledger)
-        try:
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError:
-            raise LedgerError(UNWRITABLE) from None
-        return cls(ledger, AnchorFile(directory / f"{name}.jsonl", signer), directory / f"{name}.acts")
+            return cls(ledger, read_only=read_only)
+        if not read_only:
+            try:
+                directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError:
+                raise LedgerError(UNWRITABLE) from None
+        file = AnchorFile(directory / f"{name}.jsonl", signer)
+        return cls(ledger, file, directory / f"{name}.acts", read_only=read_only)
 
     def __bool__(self) -> bool:
         return self._file is not None or self.shared is not None
 
     def record(self, anchors: Iterable[Anchor], *, at_home: Collection[str]) -> None:
         """Anchor where chains stand now; at home, those of some datasets."""
+        if self._read_only:
+            raise LedgerError(faults.READ_ONLY)
         given = list(anchors)
         if self._file is not None:
             self._file.append(anchor for anchor in given if anchor.dataset in at_home)
@@ -51,6 +62,8 @@ class Witnesses:
     def keep(self, anchors: Iterable[Anchor]) -> None:
         """Anchor what only this process knew of histories that were lost."""
         given = list(anchors)
+        if self._read_only:
+            return
         if self._file is not None:
             self._file.append(given)
         if self.shared is not None and given:
@@ -58,11 +71,19 @@ class Witnesses:
 
     def latest(self) -> dict[str, Anchor]:
         """By dataset, the anchor with the highest sequence."""
-        found = {} if self._file is None else self._file.latest(self._ledger)
-        for name, anchor in ({} if self.shared is None else self.shared.latest()).items():
+        found = self.latest_at_home()
+        for name, anchor in self.latest_shared().items():
             if name not in found or anchor.sequence > found[name].sequence:
                 found[name] = anchor
         return found
+
+    def latest_at_home(self) -> dict[str, Anchor]:
+        """By dataset, the anchor with the highest sequence on this machine."""
+        return {} if self._file is None else self._file.latest(self._ledger)
+
+    def latest_shared(self) -> dict[str, Anchor]:
+        """By dataset, the anchor with the highest sequence in the store of anchors that machines share."""
+        return {} if self.shared is None else self.shared.latest()
 
     def largest_totals(self) -> dict[str, Cost]:
         """By dataset, the most that anchors say was spent, in each component."""
@@ -88,7 +109,7 @@ class Witnesses:
 
     def shorten(self, is_settled: Callable[[Anchor], bool]) -> None:
         """Drop lines at home that say no more than later ones, where there are many."""
-        if self._file is not None and self._file.is_long:
+        if self._file is not None and self._file.is_long and not self._read_only:
             self._file.shorten(self._ledger, is_settled)
 
     def findings(self) -> list[str]:
@@ -97,13 +118,14 @@ class Witnesses:
         return found + ([] if self.shared is None else self.shared.findings())
 
     def chains_of_acts(self) -> list[tuple[str, ...]]:
-        """The chains of acts on keys that stand outside the store: that at home first, as far as each verifies."""
+        """The chains of acts on keys that stand outside the database: that at home first, as far as each verifies."""
         shared = [] if self.shared is None else self.shared.chains_of_acts()
         return [self._acts_at_home(), *shared]
 
     def record_acts(self, certificate: Sequence[str], acts: Sequence[str]) -> None:
-        """Copy the acts that the store holds."""
-        if self._acts is not None and len(acts) > 1 and self._acts_at_home() != tuple(acts):
+        """Copy the acts that the ledger's database holds."""
+        is_kept = self._acts is not None and len(acts) > 1 and not self._read_only
+        if self._acts is not None and is_kept and self._acts_at_home() != tuple(acts):
             content = "".join(f"{text}\n" for text in acts).encode()
             try:
                 write_file(self._acts, lambda file: file.write(content))

@@ -1,21 +1,21 @@
-"""Where machines share anchors: a directory that all of them mount, or a second PostgreSQL database.
+"""Stores of anchors, which machines share: a directory that all of them mount, or a second PostgreSQL database.
 
-A place keeps one document for each writer, which the writer replaces whole: neither appends nor locks are asked of a
-file system that may be mounted over a network. A process that merges documents first takes each one (gives it another
-name, so that what its writer writes from then on is another document), reads it, writes what it held into its own, and
-drops it: killed at any moment, it has lost none.
+The *place* of a store is the path or the address by which a machine finds it. Its *id* is random, and the owner of the
+ledger signs it.
+
+A store has one document for each writer, which the writer replaces whole: neither appends nor locks are needed, since
+the file system may be mounted over a network. A process that merges documents takes each one first (renames it, so that
+its writer begins another), reads it, writes its content into its own, and drops it. A kill at any moment loses none.
 """
 
 import os
 import re
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urlsplit
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, ParameterError
 from discreet.home.durable_files import write_file
 from discreet.ledger.records import faults
 
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
     import psycopg
 
 ADDRESS = re.compile(r"postgres(ql)?://", re.IGNORECASE)
-SECONDS = 1.0
-"""How long what was read from a database counts as what is there."""
-
-_STORE = "store"
+_IDENTITY = "store"
 _FILES = re.compile(r"([0-9a-f]+-[0-9a-f]+(?:\.[0-9a-f]+)?)\.json")
 _READS = 20
 _TABLE = """CREATE SCHEMA IF NOT EXISTS discreet_anchors;
@@ -35,17 +32,21 @@ CREATE TABLE IF NOT EXISTS discreet_anchors.documents (
   PRIMARY KEY (ledger, writer))"""
 _WRITE = """INSERT INTO discreet_anchors.documents (ledger, writer, content) VALUES (%s, %s, %s)
 ON CONFLICT (ledger, writer) DO UPDATE SET content = EXCLUDED.content, revision = DEFAULT"""
+# By the catalogue, which every role reads: to_regclass needs a right on the schema.
+_TABLES_THERE = """SELECT COALESCE(bool_or(nspname = 'discreet' AND relname = 'ledger'), FALSE),
+  COALESCE(bool_or(nspname = 'discreet_anchors' AND relname = 'documents'), FALSE)
+FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace"""
 _SAFE = "SELECT current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off' AS safe"
 
 
-class AnchorPlace(Protocol):
-    """Documents of writers, of one ledger."""
+class AnchorStore(Protocol):
+    """A store of anchors of one ledger: one document for each writer, and one with the id of the store."""
 
-    def store(self) -> str | None:
-        """The document that names the store; None where there is none."""
+    def identity(self) -> str | None:
+        """The document with the id of the store; None where there is none."""
 
-    def make_store(self, content: str) -> None:
-        """Write the document that names the store."""
+    def create(self, identity: str) -> None:
+        """Create the store: write the document with its id."""
 
     def mark(self) -> object:
         """Something that is another when a document has changed."""
@@ -63,54 +64,73 @@ class AnchorPlace(Protocol):
         """Remove a document that was taken."""
 
     def close(self) -> None:
-        """Let go of the place."""
+        """Close the store."""
 
 
-def place_at(where: str, ledger: str) -> AnchorPlace:
-    """The place that a path or an address names."""
-    if ADDRESS.match(where):
-        return PostgresPlace(where, ledger)
-    return DirectoryPlace(Path(where), ledger)
+def anchor_store_at(place: str, ledger: str) -> AnchorStore:
+    """The store of a ledger's anchors at a path or an address."""
+    return AnchorDatabase(place, ledger) if ADDRESS.match(place) else AnchorDirectory(Path(place), ledger)
+
+
+def absolute_place(place: str | os.PathLike[str]) -> str:
+    """An address as it is; a path made absolute, so that it stays the same when the process changes its directory."""
+    text = os.fspath(place)
+    return text if ADDRESS.match(text) else str(Path(text).absolute())
 
 
 @contextmanager
-def closing_on_error(place: AnchorPlace) -> Iterator[None]:
-    """Let go of a place where what is done with it fails."""
+def closing_on_error(store: AnchorStore) -> Iterator[None]:
+    """Close a store if the block raises an error."""
     try:
         yield
     except BaseException:
-        place.close()
+        store.close()
         raise
 
 
-def without_password(where: str) -> str:
+def without_password(place: str) -> str:
     """A path as it is; of an address only the host, the port and the database."""
-    if not ADDRESS.match(where):
-        return where
-    parts = urlsplit(where)
-    return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    if not ADDRESS.match(place):
+        return place
+    server, _, database = place.partition("://")[2].partition("/")
+    host = server.rpartition("@")[2].partition("?")[0]
+    return f"postgresql://{host}/{database.partition('?')[0]}".replace("@", "")
 
 
-class DirectoryPlace:
-    """A directory with one file for each writer."""
+def refuse_missing_mount(place: str) -> None:
+    """Refuse a directory to be made under one that is not there, and a database that cannot be reached."""
+    if ADDRESS.match(place):
+        with closing(AnchorDatabase(place, "")) as store:
+            store.identity()
+    elif not Path(place).parent.is_dir():
+        raise ParameterError(
+            f"shared anchors at {place!r}",
+            because="the directory above it is not there, and one that is made would be of this machine alone",
+            instead="the path of a directory that all machines mount, such as /mnt/anchors",
+        )
+
+
+class AnchorDirectory:
+    """A store in a directory: one file for each writer."""
 
     def __init__(self, directory: Path, ledger: str) -> None:
         self._directory = directory / ledger
 
-    def store(self) -> str | None:
-        """The document that names the store; None where there is none."""
+    def identity(self) -> str | None:
+        """The document with the id of the store; None where there is none."""
         try:
-            return self._file(_STORE).read_text(encoding="utf-8")
+            return self._file(_IDENTITY).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
         except OSError:
             raise LedgerError(faults.NO_SHARED_ANCHORS) from None
 
-    def make_store(self, content: str) -> None:
-        """Write the document that names the store, in a directory of the owner's own."""
+    def create(self, identity: str) -> None:
+        """Create the store: make the directory of the ledger, and write the document with the id of the store."""
         try:
-            self._directory.mkdir(mode=0o770, parents=True, exist_ok=True)
-            write_file(self._file(_STORE), lambda file: file.write(content.encode()), mode=0o640)
+            self._directory.parent.mkdir(mode=0o770, exist_ok=True)
+            self._directory.mkdir(mode=0o770, exist_ok=True)
+            write_file(self._file(_IDENTITY), lambda file: file.write(identity.encode()), mode=0o640)
         except OSError:
             raise LedgerError(faults.NO_SHARED_ANCHORS) from None
 
@@ -175,49 +195,46 @@ class DirectoryPlace:
             raise LedgerError(faults.NO_SHARED_ANCHORS) from None
 
 
-class PostgresPlace:
-    """A table in a database that is not the ledger's."""
+class AnchorDatabase:
+    """A store in a database that is not the ledger's: one row for each writer."""
 
     def __init__(self, address: str, ledger: str) -> None:
         self._address = ADDRESS.sub("postgresql://", address, count=1)
         self._ledger = ledger
         self._connection: psycopg.Connection[Any] | None = None
         self._pid = 0
-        self._marked: tuple[float, object] = (-SECONDS, None)
 
-    def store(self) -> str | None:
-        """The document that names the store; None where there is none."""
-        there = self._rows("SELECT to_regclass('discreet_anchors.documents') IS NOT NULL")
-        if not there[0][0]:
+    def identity(self) -> str | None:
+        """The document with the id of the store; None where there is none, and an error beside a ledger."""
+        is_ledger, is_store = self._rows(_TABLES_THERE)[0]
+        if is_ledger:
+            raise LedgerError(faults.SAME_DATABASE)
+        if not is_store:
             return None
         rows = self._rows(
-            "SELECT content FROM discreet_anchors.documents WHERE ledger = %s AND writer = %s", self._ledger, _STORE
+            "SELECT content FROM discreet_anchors.documents WHERE ledger = %s AND writer = %s", self._ledger, _IDENTITY
         )
         return str(rows[0][0]) if rows else None
 
-    def make_store(self, content: str) -> None:
-        """Make the table, and write the document that names the store."""
-        if self._rows("SELECT to_regclass('discreet.ledger') IS NOT NULL")[0][0]:
+    def create(self, identity: str) -> None:
+        """Create the store: make the table, and write the document with the id of the store."""
+        if self._rows(_TABLES_THERE)[0][0]:
             raise LedgerError(faults.SAME_DATABASE)
         self._rows(_TABLE)
-        self.write(_STORE, content)
+        self.write(_IDENTITY, identity)
 
     def mark(self) -> object:
-        """The newest revision and how many documents there are, looked up once in a second."""
-        moment, found = self._marked
-        if time.monotonic() - moment < SECONDS:
-            return found
+        """The newest revision and how many documents there are."""
         (found,) = self._rows(
             "SELECT max(revision), sum(revision), count(*) FROM discreet_anchors.documents WHERE ledger = %s",
             self._ledger,
         )
-        self._marked = (time.monotonic(), found)
         return found
 
     def documents(self) -> Mapping[str, str]:
         """The documents by their names."""
         rows = self._rows("SELECT writer, content FROM discreet_anchors.documents WHERE ledger = %s", self._ledger)
-        return {writer: content for writer, content in rows if writer != _STORE}
+        return {writer: content for writer, content in rows if writer != _IDENTITY}
 
     def write(self, writer: str, content: str) -> None:
         """Replace a writer's row; it is committed when this returns."""

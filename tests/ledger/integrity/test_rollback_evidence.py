@@ -1,11 +1,11 @@
-"""What stands outside a store: anchors and acts at home, and those that machines share."""
+"""Rollback evidence: anchors and acts at home, and those that machines share."""
 
 import pytest
 
 from discreet.accounting.costs import Cost
 from discreet.errors import LedgerError
 from discreet.ledger.integrity.anchors import UNWRITABLE, Anchor
-from discreet.ledger.integrity.witnesses import Witnesses
+from discreet.ledger.integrity.rollback_evidence import RollbackEvidence
 from discreet.ledger.records.key_acts import ActKind, KeyRegister
 from discreet.ledger.records.signatures import Signer
 
@@ -19,7 +19,7 @@ def anchor(sequence):
 
 @pytest.fixture
 def opened(tmp_path):
-    return lambda ledger="one": Witnesses.at(tmp_path / "anchors", SIGNER, ledger=ledger, name=ledger)
+    return lambda ledger="one": RollbackEvidence.at(tmp_path / "anchors", SIGNER, ledger=ledger, name=ledger)
 
 
 @pytest.fixture
@@ -30,13 +30,13 @@ def acts():
     return tuple(act.to_json() for act in register.acts)
 
 
-def test_a_ledger_in_memory_has_none(acts):
-    nobody = Witnesses.at(None, None, ledger="one", name="one")
-    assert not nobody
-    nobody.record([anchor(1)], at_home={"visits"})
-    nobody.record_acts((), acts)
-    assert nobody.latest() == {}
-    assert nobody.chains_of_acts() == [()]
+def test_a_ledger_in_memory_has_no_rollback_evidence(acts):
+    evidence = RollbackEvidence.at(None, None, ledger="one", name="one")
+    assert not evidence
+    evidence.record([anchor(1)], at_home={"visits"})
+    evidence.record_acts((), acts)
+    assert evidence.latest() == {}
+    assert evidence.chains_of_acts() == [()]
 
 
 def test_anchors_at_home_are_those_of_one_ledger_and_of_the_datasets_that_are_due(opened):
@@ -69,5 +69,5 @@ def test_acts_at_home_count_as_far_as_they_follow_from_each_other(opened, acts, 
 def test_a_directory_that_cannot_be_made_is_told_in_one_sentence(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(LedgerError) as caught:
-        Witnesses.at(tmp_path / "file" / "anchors", SIGNER, ledger="one", name="one")
+        RollbackEvidence.at(tmp_path / "file" / "anchors", SIGNER, ledger="one", name="one")
     assert str(caught.value) == UNWRITABLE

@@ -1,4 +1,4 @@
-"""Whether two sources are the same place, or read the same tables; a source is text that an engine wrote.
+"""Source identity: whether two sources are one table, or read the same tables; a source is text that an engine wrote.
 
 Most sources are a path or an address alone. One in PostgreSQL is followed by the numbers by which its server knows it:
 
@@ -63,8 +63,8 @@ def overlap(one: str, other: str) -> bool:
 
 def likely(source: str) -> dict[str, str]:
     """Parts of a source, one of which every source that overlaps with it has, unless it is the same text."""
-    place = _source_parts(source)
-    return {"spelled": place.spelled, "server": place.server and f" [{place.server}/"}
+    parts = _source_parts(source)
+    return {"spelled": parts.spelled, "server": parts.server and f" [{parts.server}/"}
 
 
 def _source_parts(source: str) -> _SourceParts:

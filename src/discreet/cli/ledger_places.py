@@ -1,0 +1,134 @@
+"""`discreet ledger`: where a ledger and its anchors are; making one in PostgreSQL, and moving one there."""
+
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli import address
+from discreet.cli.ledger_findings import conclude, waiting
+from discreet.cli.ledger_options import HOUSE, Anchors, KeyFile, Reason, Where
+from discreet.cli.opening import ledger_file, open_ledger_at, refuse_missing_key
+from discreet.cli.output import AsJson, print_result
+from discreet.errors import ParameterError
+from discreet.ledger import PostgresLedger, move_to_postgres
+from discreet.ledger.stores.postgres_schema import VERSION
+
+NewAddress = Annotated[
+    str, typer.Argument(metavar="ADDRESS", help="Where the owner of the database connects.", show_default=False)
+]
+ServiceRole = Annotated[
+    str,
+    typer.Option("--role", metavar="NAME", help="The role of the service that will charge.", show_default=False),
+]
+StewardRole = Annotated[
+    str | None,
+    typer.Option(
+        "--steward", metavar="NAME", help="The role that will register, set budgets and recover.", show_default=False
+    ),
+]
+
+
+places = typer.Typer(**HOUSE)
+
+
+@places.command(
+    epilog="Example: discreet ledger create postgresql://owner@db.example.org/records --role discreet_service"
+    " --steward discreet_steward"
+)
+def create(
+    owner: NewAddress,
+    role: ServiceRole,
+    steward: StewardRole = None,
+    shared_anchors: Annotated[
+        str | None,
+        typer.Option(metavar="PLACE", help="A directory or database of anchors for all machines.", show_default=False),
+    ] = None,
+    as_json: AsJson = False,
+    key: KeyFile = None,
+    anchors: Anchors = None,
+) -> None:
+    """Make a ledger in PostgreSQL, or migrate it.
+
+    Run by the owner of the database; a second run changes nothing. The signing key of a new ledger's creator lists
+    those of other machines.
+    """
+    if not address.is_address(owner):
+        raise _no_address("create")
+    options: dict[str, Any] = {"key": key, "anchors": anchors, "shared_anchors": shared_anchors}
+    PostgresLedger.create(address.in_lower_case(owner), role=role, steward=steward, **options)
+    with PostgresLedger(address.in_lower_case(owner), key=key, anchors=anchors, read_only=True) as ledger:
+        place = ledger.shared_anchors_place
+    lines = [
+        f"the ledger's schema is at version {VERSION}",
+        f"  {role!r} has the rights of its service",
+        *([] if steward is None else [f"  {steward!r} has those of its steward"]),
+        f"  shared anchors: {place or 'not named'}",
+    ]
+    document = {"schema_version": VERSION, "role": role, "steward": steward, "shared_anchors": place}
+    print_result(document, "\n".join(lines), as_json=as_json)
+
+
+@places.command(
+    epilog="Example: discreet ledger move postgresql://owner@db.example.org/records --role discreet_service"
+    " --steward discreet_steward --ledger ledger.sqlite"
+)
+def move(
+    owner: NewAddress,
+    role: ServiceRole,
+    steward: StewardRole = None,
+    as_json: AsJson = False,
+    where: Where = None,
+    key: KeyFile = None,
+    anchors: Anchors = None,
+) -> None:
+    """Move a ledger from a file to PostgreSQL.
+
+    Everything is kept: budgets, spending, answers, receipts, keys. The file accepts nothing afterwards. Run by the
+    owner of the database; a move that was interrupted is run again.
+    """
+    refuse_missing_key(key)
+    is_remote = where is not None and address.is_address(where)  # which the move refuses with its own advice
+    file = where if where is not None and is_remote else ledger_file(where, "a move of")
+    if not address.is_address(owner):
+        raise _no_address("move")
+    with waiting("moving and verifying ..."):
+        to = address.in_lower_case(owner)
+        found = move_to_postgres(file, to, role=role, steward=steward, key=key, anchors=anchors)
+    conclude(found, as_json=as_json, has_anchors=True)
+
+
+@places.command(
+    "share-anchors",
+    epilog="Example: discreet ledger share-anchors /mnt/anchors --reason growth"
+    " --ledger postgresql://ledger_owner@db.example.org/records",
+)
+def share_anchors(
+    place: Annotated[
+        str,
+        typer.Argument(metavar="PLACE", help="A directory, or the address of another database.", show_default=False),
+    ],
+    reason: Reason,
+    as_json: AsJson = False,
+    where: Where = None,
+    key: KeyFile = None,
+    anchors: Anchors = None,
+) -> None:
+    """Name the store of anchors that all machines share.
+
+    Run where the owner's key is.
+    """
+    with open_ledger_at(where, key, anchors, as_owner=True) as ledger:
+        ledger.share_anchors(place, reason=reason)
+        named = ledger.shared_anchors_place
+    text = f"the machines of this ledger share their anchors at {named}\n"
+    text += "  each finds them there, or where DISCREET_ANCHORS says"
+    print_result({"shared": True, "shared_anchors": named}, text, as_json=as_json)
+
+
+def _no_address(command: str) -> ParameterError:
+    return ParameterError(
+        "an address that is not one of PostgreSQL",
+        because="a ledger in a file needs no creation: the first session makes it",
+        instead=f"discreet ledger {command} postgresql://owner@db.example.org/records --role discreet_service"
+        " --steward discreet_steward",
+    )
