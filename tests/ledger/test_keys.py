@@ -2,18 +2,22 @@
 
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
+import psycopg
 import pytest
 
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, NameNotFoundError, ParameterError
 from discreet.ledger import PostgresLedger, Signer, SQLiteLedger
 from discreet.ledger.records import faults
+from processes import wait_for
 from servers import SERVICE, STEWARD
 from tampering import tampering
 
 WHY = {"reason": "a test"}
+WAITS = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
 
 
 @pytest.fixture
@@ -98,6 +102,36 @@ def test_a_key_may_charge_from_the_moment_that_it_is_listed_until_it_is_revoked(
     charge(visits)
     assert visits.verify(receipts=[receipt])
     assert [each.is_revoked for each in visits.listed_keys()] == [False, True]
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("B18")
+@pytest.mark.parametrize("what", ["the key is revoked", "the dataset is halted"])
+def test_a_charge_that_waits_for_the_dataset_counts_what_is_committed_meanwhile(
+    postgres_address, ledger_server, tmp_path, dataset, charge, public, what
+):
+    key = public()
+    with (
+        PostgresLedger(ledger_server.owner_url, as_owner=True) as owner,
+        PostgresLedger(postgres_address, key=tmp_path / "pod" / "key", anchors=tmp_path / "pod" / "anchors") as pod,
+        psycopg.connect(ledger_server.superuser_url) as holder,
+        psycopg.connect(ledger_server.superuser_url, autocommit=True) as hand,
+        ThreadPoolExecutor() as threads,
+    ):
+        owner.share_anchors(tmp_path / "shared", **WHY)
+        listed = owner.list_key(key, name="pod", **WHY)
+        owner.register(dataset())
+        charge(pod)
+        holder.execute("SELECT 1 FROM discreet.datasets FOR UPDATE")
+        waiting = threads.submit(charge, pod)
+        wait_for(lambda: hand.execute(WAITS).fetchone(), 20, lambda: "nobody waits")
+        if what == "the key is revoked":
+            owner.revoke_key(listed.key, **WHY)
+        else:
+            hand.execute("INSERT INTO discreet.halts VALUES ('1', 'visits', '', 'a test', NULL)")
+        holder.rollback()
+        refused(waiting.result, faults.REVOKED_KEY if "revoked" in what else faults.HALTED)
+        assert owner.spent("visits").epsilon == owner.history("visits")[1].cost.epsilon
 
 
 @pytest.mark.pitfall("B18")

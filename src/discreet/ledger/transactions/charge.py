@@ -194,7 +194,7 @@ def find_stored_answer(request: ChargeRequest, ask: Callable[[Statement], list[R
 
 def _questions(part: DatasetCharge, request: ChargeRequest) -> list[Statement]:
     return [
-        statements.account_question(part.name, lock=True),
+        *statements.account_questions(part.name, lock=True),
         statements.shares_question(part.name, request.analyst),
         statements.version_question(part.name, part.version),
         statements.request_question(part.name, request.analyst, request.request),
@@ -233,8 +233,8 @@ def _refuse_duplicates(given: list[str], names: list[str]) -> None:
 def _dataset_state(
     writer: LedgerWriter, part: DatasetCharge, request: ChargeRequest, answers: list[list[Row]]
 ) -> _DatasetState:
-    accounts, shares, versions, by_request, *by_question = answers
-    account = statements.account_in(writer, part.name, accounts)
+    accounts, standing, shares, versions, by_request, *by_question = answers
+    account = statements.account_in(writer, part.name, accounts, standing)
     share, has_share = statements.share_in(shares, account.name, request.analyst)
     return _DatasetState(
         part=part,

@@ -97,12 +97,15 @@ def _lock_charges(writer: LedgerWriter, reservation: Reservation) -> list[tuple[
     questions = [
         question
         for receipt in receipts
-        for question in (statements.account_question(receipt.dataset, lock=True), statements.place_question(receipt))
+        for question in (
+            *statements.account_questions(receipt.dataset, lock=True),
+            statements.place_question(receipt),
+        )
     ]
     found = writer.read(*questions)
     held = [
-        (statements.account_in(writer, receipt.dataset, accounts), statements.charge_of(receipt, charges))
-        for receipt, accounts, charges in zip(receipts, found[::2], found[1::2], strict=True)
+        (statements.account_in(writer, receipt.dataset, accounts, standing), statements.charge_of(receipt, charges))
+        for receipt, accounts, standing, charges in zip(receipts, found[::3], found[1::3], found[2::3], strict=True)
     ]
     _refuse_a_part([charge.link for _, charge in held])
     return held

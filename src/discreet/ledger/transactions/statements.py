@@ -7,7 +7,7 @@ dataset is changed under the lock on the dataset's row.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from discreet.accounting.costs import NOTHING, Cost
 from discreet.accounting.filters import Budget
@@ -25,10 +25,11 @@ from discreet.ledger.transactions import steward
 from discreet.ledger.transactions.store import Row, Statement, Transaction, Values, insert_statement, one
 
 _NAMED = "COALESCE((SELECT dataset FROM aliases WHERE alias = :name), :name)"
-_ACCOUNT = f"""SELECT d.*, (
-  SELECT count(*) FROM halts WHERE halts.dataset IN (d.name, '') AND cleared IS NULL) AS halts, (
-  SELECT count(*) FROM keys) AS acts
-FROM datasets AS d WHERE d.name = {_NAMED}"""
+_ACCOUNT = f"SELECT d.* FROM datasets AS d WHERE d.name = {_NAMED}"
+# A statement of its own: what another transaction committed while the row's lock was waited for counts.
+_STANDING = f"""SELECT (
+  SELECT count(*) FROM halts WHERE dataset IN ({_NAMED}, '') AND cleared IS NULL) AS halts, (
+  SELECT count(*) FROM keys) AS acts"""
 _SHARES = f"SELECT * FROM analysts WHERE dataset = {_NAMED} AND analyst IN (:analyst, '{EVERYONE}')"
 _NEAR_LIMIT = """SELECT * FROM analysts
 WHERE analyst <> :everyone AND failures > 0 AND 10 * failures >= 9 * most_failures ORDER BY dataset, analyst"""
@@ -163,8 +164,9 @@ Look = Callable[[Callable[[LedgerWriter], Any]], Any]
 def accounts(writer: LedgerWriter, names: Iterable[str], *, lock: bool = True) -> dict[str, Account]:
     """The accounts of datasets that must exist, locked in one order for everybody, by the name they were asked by."""
     wanted = sorted({label(name, "name") for name in names})
-    found = writer.read(*(account_question(name, lock=lock) for name in wanted))
-    return {name: account_in(writer, name, rows) for name, rows in zip(wanted, found, strict=True)}
+    found = writer.read(*(question for name in wanted for question in account_questions(name, lock=lock)))
+    pairs = zip(found[::2], found[1::2], strict=True)
+    return {name: account_in(writer, name, *pair) for name, pair in zip(wanted, pairs, strict=True)}
 
 
 def account(writer: LedgerWriter, name: str, *, lock: bool = True) -> Account:
@@ -174,19 +176,22 @@ def account(writer: LedgerWriter, name: str, *, lock: bool = True) -> Account:
 
 def find_account(writer: LedgerWriter, name: str, *, lock: bool = True) -> Account | None:
     """The account of a dataset, or None."""
-    rows = writer.read(account_question(label(name, "name"), lock=lock))[0]
-    return account_of(rows[0]) if rows else None
+    rows, standing = writer.read(*account_questions(label(name, "name"), lock=lock))
+    return account_of(rows[0] | standing[0]) if rows else None
 
 
-def account_question(name: str, *, lock: bool) -> Statement:
-    """What to read for an account."""
-    return _ACCOUNT + (" {lock}" if lock else ""), {"name": name}
+def account_questions(name: str, *, lock: bool) -> tuple[Statement, Statement]:
+    """What to read for an account: its row, then what stops it."""
+    values = {"name": name}
+    return (_ACCOUNT + (" {lock}" if lock else ""), values), (_STANDING, values)
 
 
-def account_in(writer: LedgerWriter, name: str, rows: list[Row]) -> Account:
+def account_in(writer: LedgerWriter, name: str, rows: list[Row], standing: list[Row]) -> Account:
     """The account in what was read; refused where there is none."""
-    if rows:
-        return account_of(rows[0])
+    return account_of(rows[0] | standing[0]) if rows else _refuse_unknown(writer, name)
+
+
+def _refuse_unknown(writer: LedgerWriter, name: str) -> NoReturn:
     known = names(writer)
     raise NameNotFoundError(
         f"dataset {name!r}",
@@ -212,7 +217,7 @@ def name_of(writer: LedgerWriter, name: str) -> str:
     """The dataset that a name leads to, as long as any table mentions it; refused where none does."""
     row = writer.row("SELECT dataset FROM aliases WHERE alias = :name", name=label(name, "name"))
     found = name if row is None else str(row["dataset"])
-    return found if found in names(writer) else account_in(writer, name, []).name
+    return found if found in names(writer) else _refuse_unknown(writer, name)
 
 
 def true_names(writer: LedgerWriter, names: list[str]) -> list[str]:
