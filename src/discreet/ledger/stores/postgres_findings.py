@@ -72,6 +72,20 @@ WHERE defaclnamespace IN (0, to_regnamespace('discreet')) AND grantee <> defaclr
   AND defaclrole = (SELECT nspowner FROM pg_namespace WHERE nspname = 'discreet')
   AND CASE defaclobjtype WHEN 'f' THEN grantee <> 0 WHEN 'r' THEN privilege_type <> 'SELECT'
     WHEN 'n' THEN privilege_type <> 'USAGE' ELSE FALSE END"""
+_OUTSIDE = """SELECT pg_proc.oid::regprocedure::text AS name, TRUE AS is_function FROM pg_proc
+WHERE prosecdef AND pronamespace <> to_regnamespace('discreet')
+  AND proowner IN (SELECT nspowner FROM pg_namespace WHERE nspname = 'discreet' UNION SELECT grantee
+    FROM pg_proc AS f, aclexplode(f.proacl) WHERE f.pronamespace = to_regnamespace('discreet') AND f.prosecdef)
+  AND EXISTS (SELECT 1 FROM aclexplode(COALESCE(proacl, acldefault('f', proowner))) WHERE grantee <> proowner)
+UNION SELECT v.oid::regclass::text, FALSE FROM pg_rewrite JOIN pg_class AS v ON v.oid = ev_class
+JOIN pg_depend ON classid = 'pg_rewrite'::regclass AND objid = pg_rewrite.oid AND refclassid = 'pg_class'::regclass
+JOIN pg_class AS t ON t.oid = refobjid
+WHERE t.relnamespace = to_regnamespace('discreet') AND v.relnamespace <> t.relnamespace AND EXISTS (
+  SELECT 1 FROM (SELECT v.relacl AS acl UNION ALL SELECT attacl FROM pg_attribute WHERE attrelid = v.oid) AS a,
+    aclexplode(acl) WHERE grantee <> v.relowner AND privilege_type IN ('INSERT', 'UPDATE', 'DELETE'))"""
+_SWITCHES = """SELECT 1 FROM pg_parameter_acl, aclexplode(paracl)
+WHERE parname = 'session_replication_role'
+  AND NOT EXISTS (SELECT 1 FROM pg_roles WHERE pg_roles.oid = grantee AND rolsuper)"""
 
 Catalogue = set[tuple[object, ...]]
 Rows = Callable[[str], list[dict[str, Any]]]
@@ -127,6 +141,11 @@ def _excess_rights(rows: Rows) -> Iterator[str]:
         yield f"a role may do more with {of!r} than discreet grants"
     if rows(_PARTS):
         yield "a role may call some functions of the steward, and not all of them"
+    for row in sorted(rows(_OUTSIDE), key=lambda row: str(row["name"])):
+        what = "function" if row["is_function"] else "view or table"
+        yield f"the {what} {row['name']!r}, outside the ledger's schema, gives a role more than discreet grants"
+    if rows(_SWITCHES):
+        yield "a role that is no superuser may switch the triggers off (session_replication_role)"
     if rows(_DEFAULTS):
         yield "default privileges of the schema's owner give a role more with what is made next than discreet grants"
 
