@@ -13,6 +13,7 @@ from discreet.ledger.records import faults
 from servers import SERVICE, STEWARD
 from tampering import new_database
 
+OWNER = "postgresql://owner@db.example.org/records"
 ROLES = ("--role", SERVICE, "--steward", STEWARD)
 
 
@@ -47,21 +48,33 @@ def test_a_ledger_is_moved_and_found_where_it_is_now(path, durable_postgres):
 
 
 @pytest.mark.parametrize(
-    ("words", "what"),
+    ("words", "because", "instead"),
     [
-        (("move", "elsewhere.sqlite", *ROLES, "--ledger", "PATH"), "not one of PostgreSQL"),
+        (
+            ("move", "elsewhere.sqlite", *ROLES, "--ledger", "PATH"),
+            "a ledger moves to a database, and this is not an address of one",
+            f"discreet ledger move {OWNER} --role discreet_service --steward discreet_steward --ledger PATH",
+        ),
         (
             ("move", "postgresql://o@db/r", *ROLES, "--ledger", "postgresql://s@db/r"),
-            "only a ledger in a SQLite file is moved",
+            "only a ledger in a SQLite file is moved, and this names a database as the source",
+            "discreet ledger move ADDRESS --role NAME --ledger FILE, with ADDRESS where it goes",
         ),
-        (("move", "postgresql://o@db/r", *ROLES, "--ledger", "none.sqlite"), "the ledger that --ledger names"),
-        (("create", "ledger.sqlite", *ROLES), "not one of PostgreSQL"),
+        (
+            ("move", "postgresql://o@db/r", *ROLES, "--ledger", "none.sqlite"),
+            "there is no file at that path",
+            "--ledger ledger.sqlite, or --ledger postgresql://discreet_service@db.example.org/records",
+        ),
+        (
+            ("create", "ledger.sqlite", *ROLES),
+            "a ledger in a file needs no creation: the first session makes it",
+            f"discreet ledger create {OWNER} --role discreet_service --steward discreet_steward",
+        ),
     ],
 )
-def test_what_is_no_move_is_refused_with_the_call_that_was_meant(path, words, what):
+def test_what_is_no_move_is_refused_with_the_call_that_was_meant(path, words, because, instead):
     refused = run(*(path if word == "PATH" else word for word in words))
     assert refused.exit_code == exit_codes.PROBLEM
     assert isinstance(refused.exception, ParameterError)
-    assert what in str(refused.exception)
-    assert refused.exception.instead
-    assert "pg_dump" not in str(refused.exception)
+    assert refused.exception.because == because
+    assert refused.exception.instead == instead.replace("PATH", str(path))

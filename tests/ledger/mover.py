@@ -18,7 +18,7 @@ from typing import Any
 from discreet import events
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger import PostgresLedger, SQLiteLedger, move_to_postgres, moving
-from discreet.ledger.stores import postgres_schema, sqlite, sqlite_schema
+from discreet.ledger.stores import postgres_rights, sqlite, sqlite_schema
 
 Step = tuple[object, str, bool, str]
 STEPS: dict[str, Step] = {
@@ -27,7 +27,7 @@ STEPS: dict[str, Step] = {
     "before the file records the move": (sqlite_schema, "record_move", True, ""),
     "before the file's COMMIT": (sqlite, "_commit", True, ""),
     "after the file's COMMIT": (sqlite, "_commit", False, ""),
-    "before the roles get their rights": (postgres_schema, "_grant", True, ""),
+    "before the roles get their rights": (postgres_rights, "grant", True, ""),
     "before the verification": (PostgresLedger, "verify", True, ""),
 }
 """What is called at each step, whether the process dies before it or after it, and the table that is copied then."""

@@ -101,7 +101,7 @@ def steps_of_acts(path: Path, home: dict[str, Path], turn: Callable[..., Any]) -
     """By act, the steps of SQLite's virtual machine."""
     with SQLiteLedger(path, lease=LEASE, **home) as ledger:
         steps, counted = {}, itertools.count()
-        ledger._file._current().set_progress_handler(lambda: next(counted) and None, 1)
+        ledger._store._current().set_progress_handler(lambda: next(counted) and None, 1)
         last = next(counted)
         for name, act in acts(ledger, turn):
             act()
@@ -122,7 +122,7 @@ def test_every_statement_of_a_charge_finds_its_rows_by_more_than_the_dataset_in_
 ):
     with SQLiteLedger(file_with(FEW), lease=LEASE, **home) as ledger:
         statements: list[str] = []
-        connection = ledger._file._current()
+        connection = ledger._store._current()
         connection.set_trace_callback(statements.append)
         for _, act in acts(ledger, turn):
             act()

@@ -136,7 +136,7 @@ def test_whatever_a_migration_changed_the_older_process_says_that_it_is_older(pl
 
 @contextmanager
 def under_way(place: Place) -> Iterator[psycopg.Connection]:
-    """A migration that is committed at the end; it begins as `postgres_schema.migrate` does."""
+    """A migration that is committed at the end; it begins as `postgres_schema.run_steps` does."""
     with psycopg.connect(place.owner) as connection:
         connection.execute("LOCK TABLE discreet.schema_versions IN ACCESS EXCLUSIVE MODE")
         connection.execute("INSERT INTO discreet.schema_versions VALUES (%s, '', '')", (NEWER,))
@@ -171,7 +171,7 @@ def test_a_migration_waits_for_the_charge_under_way(place, dataset, charge):
 
         def migrate() -> None:
             with psycopg.connect(place.owner, autocommit=True) as connection:
-                postgres_schema.migrate(connection, SERVICE, scripts=scripts)
+                postgres_schema.run_steps(connection, scripts)
             is_done.set()
 
         thread = threading.Thread(target=migrate)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.ledger_options import HOUSE, Anchors, KeyFile, Reason, Where
-from discreet.cli.opening import open_ledger_at, refuse_missing_key
+from discreet.cli.opening import open_ledger_at
 from discreet.cli.output import AsJson, print_result
 from discreet.errors import ParameterError
 from discreet.home import home
@@ -53,7 +53,6 @@ def new_key(as_json: AsJson = False, key: KeyFile = None) -> None:
 @keys.command("rotate", epilog="Example: discreet ledger key rotate")
 def rotate_key(as_json: AsJson = False, key: KeyFile = None) -> None:
     """Put a new key in the place of the one that signs now."""
-    refuse_missing_key(_key_at(key))
     _print_key(Signer.rotate(_key_at(key)), as_json=as_json)
 
 

@@ -1,5 +1,6 @@
 """`discreet ledger`: where a ledger and its anchors are; making one in PostgreSQL, and moving one there."""
 
+import shlex
 from typing import Annotated, Any
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from discreet.cli import address
 from discreet.cli.ledger_findings import conclude, waiting
 from discreet.cli.ledger_options import HOUSE, Anchors, KeyFile, Reason, Where
-from discreet.cli.opening import ledger_file, open_ledger_at, refuse_missing_key
+from discreet.cli.opening import existing_file, open_ledger_at, refuse_missing_key
 from discreet.cli.output import AsJson, print_result
 from discreet.errors import ParameterError
 from discreet.ledger import PostgresLedger, move_to_postgres
@@ -53,7 +54,7 @@ def create(
     those of other machines.
     """
     if not address.is_address(owner):
-        raise _no_address("create")
+        raise _no_address("create", "a ledger in a file needs no creation: the first session makes it")
     options: dict[str, Any] = {"key": key, "anchors": anchors, "shared_anchors": shared_anchors}
     PostgresLedger.create(address.in_lower_case(owner), role=role, steward=steward, **options)
     with PostgresLedger(address.in_lower_case(owner), key=key, anchors=anchors, read_only=True) as ledger:
@@ -88,9 +89,10 @@ def move(
     """
     refuse_missing_key(key)
     is_remote = where is not None and address.is_address(where)  # which the move refuses with its own advice
-    file = where if where is not None and is_remote else ledger_file(where, "a move of")
+    file = where if where is not None and is_remote else existing_file(where)
     if not address.is_address(owner):
-        raise _no_address("move")
+        because = "a ledger moves to a database, and this is not an address of one"
+        raise _no_address("move", because, f" --ledger {shlex.quote(str(file))}")
     with waiting("moving and verifying ..."):
         to = address.in_lower_case(owner)
         found = move_to_postgres(file, to, role=role, steward=steward, key=key, anchors=anchors)
@@ -125,10 +127,7 @@ def share_anchors(
     print_result({"shared": True, "shared_anchors": named}, text, as_json=as_json)
 
 
-def _no_address(command: str) -> ParameterError:
-    return ParameterError(
-        "an address that is not one of PostgreSQL",
-        because="a ledger in a file needs no creation: the first session makes it",
-        instead=f"discreet ledger {command} postgresql://owner@db.example.org/records --role discreet_service"
-        " --steward discreet_steward",
-    )
+def _no_address(command: str, because: str, rest: str = "") -> ParameterError:
+    call = f"discreet ledger {command} postgresql://owner@db.example.org/records --role discreet_service"
+    instead = f"{call} --steward discreet_steward{rest}"
+    return ParameterError("an address that is not one of PostgreSQL", because=because, instead=instead)

@@ -8,8 +8,8 @@ from discreet.cli.address import in_lower_case, is_address
 from discreet.errors import DiscreetError, ParameterError
 from discreet.exact.numbers import Number
 from discreet.home import home, location
-from discreet.ledger import Ledger, LedgerHealth, PostgresLedger, Signer, SQLiteLedger
-from discreet.ledger.records import faults
+from discreet.ledger import Ledger, LedgerHealth, PostgresLedger, SQLiteLedger
+from discreet.ledger.signing_key import signer_at
 
 _SQLITE = b"SQLite format 3\0"
 """How a file of SQLite begins."""
@@ -21,7 +21,7 @@ def open_ledger_at(where: str | None, key: Path | None, anchors: Path | None, *,
     refuse_missing_key(key)
     if where is not None and is_address(where):
         return PostgresLedger(in_lower_case(where), key=key, anchors=anchors, as_owner=as_owner)
-    return SQLiteLedger(_existing(where), key=key, anchors=anchors)
+    return SQLiteLedger(existing_file(where), key=key, anchors=anchors)
 
 
 def ledger_health_at(
@@ -30,15 +30,14 @@ def ledger_health_at(
     """The health of the ledger at a path or an address, also of one that cannot be opened; nothing is changed."""
     store = (PostgresLedger if where is not None and is_address(where) else SQLiteLedger).STORE
     try:
-        found = Signer.find(location() / "signing.key" if key is None else key)
+        signer_at(key, read_only=True)
     except DiscreetError as error:
         return LedgerHealth.unreachable(store, error, "keys")
     try:
         with _open_read_only(where, key, anchors) as ledger:
-            health = ledger.health(**limits)
+            return ledger.health(**limits)
     except DiscreetError as error:
         return LedgerHealth.unreachable(store, error)
-    return health if key is None or found is not None else health.with_problem("keys", faults.NO_KEY)
 
 
 def refuse_missing_key(key: Path | None) -> None:
@@ -62,18 +61,13 @@ def _open_read_only(where: str | None, key: Path | None, anchors: Path | None) -
 def open_file_ledger(where: str | None, key: Path | None, anchors: Path | None) -> SQLiteLedger:
     """The ledger in a file, to be backed up; PostgreSQL has its own ways to do that."""
     refuse_missing_key(key)
-    return SQLiteLedger(ledger_file(where, "a backup of"), key=key, anchors=anchors)
-
-
-def ledger_file(where: str | None, what: str) -> Path:
-    """The file of a ledger for what only files need; PostgreSQL has its own ways to do that."""
     if where is not None and is_address(where):
         raise ParameterError(
-            f"{what} a ledger in PostgreSQL",
+            "a backup of a ledger in PostgreSQL",
             because="its database is backed up and restored as a whole, by PostgreSQL's own means",
             instead="pg_dump, or a base backup with archived logs: see docs/runbook-ledger.md",
         )
-    return _existing(where)
+    return SQLiteLedger(existing_file(where), key=key, anchors=anchors)
 
 
 def refuse_ledger_file(name: str | None, verb: str) -> None:
@@ -94,7 +88,7 @@ def refuse_ledger_file(name: str | None, verb: str) -> None:
         )
 
 
-def _existing(where: str | None) -> Path:
+def existing_file(where: str | None) -> Path:
     """A path with a file; a slip in it must not make a new, empty ledger."""
     path = home() / "ledger.sqlite" if where is None else Path(where)
     if not path.is_file():

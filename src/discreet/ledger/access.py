@@ -67,7 +67,7 @@ class LedgerAccess:
     nothing is written, neither to the store nor beside it.
     """
 
-    STORE = "SQLite"
+    STORE: str
     """Name of the database."""
 
     def __init__(
@@ -366,7 +366,7 @@ class LedgerAccess:
     def _verify_rows(self, name: str | None, receipts: tuple[Receipt, ...], extent: Extent) -> Verification:
         self._load_keys()
         anchors = self._detector.anchors()  # before the store is read: others go on charging and anchoring
-        texts = [*self._database_findings(full=extent is not Extent.NEW), *self._key.findings()]
+        texts = [*self._store.findings(full=extent is not Extent.NEW), *self._key.findings()]
         findings = [IntegrityFinding(text) for text in texts]
         if self._key.anchors_fault is not None:  # it says nothing of the rows, and nothing can be charged anyway
             findings.append(IntegrityFinding(self._key.anchors_fault, is_ours=False))
@@ -411,10 +411,6 @@ class LedgerAccess:
         if verified is None or any(anchor.sequence >= verified.sequence for anchor in anchors):
             return anchors
         return (*anchors, verified)
-
-    def _database_findings(self, *, full: bool) -> list[str]:  # noqa: ARG002 - for stores that read everything for it
-        """What is wrong with the database itself; its pages are read for a full verification alone."""
-        return self._store.findings()
 
     def _public_keys(self, receipts: Sequence[Receipt] = ()) -> dict[str, str] | None:
         """The keys that may have signed some receipts, by the certificates in them too; None for a ledger in memory."""

@@ -33,9 +33,6 @@ from discreet.ledger.transactions.charge import ChargeRequest, DatasetCharge
 
 PATIENCE = 600.0
 OWNER = "owner"
-LOST_ANCHORS = (
-    "the shared anchors were lost, and another store was named: what was charged since the last backup may be missing"
-)
 
 
 @public_class

@@ -1,16 +1,16 @@
-"""Moving a ledger from a file to PostgreSQL, with all that it holds; it goes on there, and the file serves no more.
+"""Move a ledger from a SQLite file to PostgreSQL. It goes on there, and the file serves no more.
 
 1. A transaction on PostgreSQL makes the schema and copies every row.
-2. The file records, in one transaction with the reading of these rows, that its ledger moved, and where. Under the lock
-   of that transaction it is refused if the file names another database by then.
+2. The file records, in one transaction with the reading of these rows, that its ledger moved, and to which database.
+   Under the lock of that transaction the move is refused if the file names another database by then.
 3. The transaction on PostgreSQL is committed; everything is verified against the same anchors as before.
 
 A move that ends before 2 changed nothing. One that ends between 2 and 3 leaves a ledger that serves nowhere; run again,
-it finds the file as it was and the same database. Never is there a moment at which both accept a charge. A database
-serves only after the file names it, and the file names one for ever: of moves to two databases one is refused.
+it finds the file as it was and the same database. At no moment do both accept a charge. A database serves only after
+the file names it, and the file names one for ever: of moves to two databases one is refused.
 
-Who moves holds a listed key and reads anchors of the ledger, at home or shared: without them an older copy of the file
-would look like the newest one.
+A move needs a listed key, and anchors of the ledger, at home or shared: without them an older copy of the file would
+look like the newest one.
 """
 
 import os
@@ -21,26 +21,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.home import home
+from discreet.ledger.home_files import anchor_directory
 from discreet.ledger.integrity.anchor_stores import ADDRESS
 from discreet.ledger.integrity.rollback import RollbackDetector
 from discreet.ledger.integrity.verification import Verification
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.postgres import PostgresLedger, refuse_roles
 from discreet.ledger.records import faults
-from discreet.ledger.records.signatures import Signer
+from discreet.ledger.signing_key import signer_at
 from discreet.ledger.sqlite import ANCHOR_EVERY, SQLiteLedger
 from discreet.ledger.stores import postgres_schema
 from discreet.ledger.stores.postgres_errors import connect, sentences
 from discreet.ledger.stores.schema import tables
 from discreet.ledger.stores.sqlite import SQLiteStore
+from discreet.ledger.stores.sqlite_schema import Destination
 
 if TYPE_CHECKING:
     import psycopg
 
+_MOVE = "discreet ledger move ADDRESS --role NAME --ledger FILE, with ADDRESS where it goes"
 _BY_ITS_HOME = "DISCREET_HOME, or --signing-key and --anchors, of a process that charges this ledger"
-_OWN_TABLES = ("schema_versions",)
-"""What each store says of itself alone."""
 
 
 def move_to_postgres(
@@ -77,21 +77,21 @@ def move_to_postgres(
         raise ParameterError(
             "a move of a ledger in PostgreSQL",
             because="only a ledger in a SQLite file is moved, and this names a database as the source",
-            instead="discreet ledger move ADDRESS --role NAME --ledger ledger.sqlite, with ADDRESS where it goes",
+            instead=_MOVE,
         )
     if not Path(path).is_file():
-        raise ParameterError("a ledger to be moved", because="there is no file at that path", instead="its file's path")
+        raise ParameterError("a ledger to be moved", because="there is no file at that path", instead=_MOVE)
     with sentences(), connect(address) as connection:
         refuse_roles(connection, role, steward)
         postgres_schema.refuse_anchors(connection)
-        place = postgres_schema.place(connection)
-        with closing(SQLiteStore(path, moved_to=place)) as store:
+        to = Destination(postgres_schema.database_identity(connection), _address_of(connection))
+        with closing(SQLiteStore(path, moved_to=to.identity)) as store:
             if store.destination is None:
-                _refuse_unfit(SQLiteLedger(path, key=key, anchors=anchors))
+                _check_source(SQLiteLedger(path, key=key, anchors=anchors))
             elif postgres_schema.schema_version(connection) == 0:
-                _refuse_unfit(_MovedFile(path, place, key=key, anchors=anchors))
+                _check_source(_MovedFile(path, to.identity, key=key, anchors=anchors))
             with connection.transaction():
-                _move(store, connection, place)
+                _move(store, connection, to)
     PostgresLedger.create(address, role=role, steward=steward, key=key, anchors=anchors)
     with PostgresLedger(address, key=key, anchors=anchors, as_owner=True) as ledger:
         return ledger.verify(full=True)
@@ -108,13 +108,18 @@ class _MovedFile(SQLiteLedger):
         key: str | os.PathLike[str] | None,
         anchors: str | os.PathLike[str] | None,
     ) -> None:
-        signer = Signer.at(Path(key or home() / "signing.key"))
-        detector = RollbackDetector(Path(anchors or home() / "anchors"), signer, every=ANCHOR_EVERY, read_only=True)
-        self._file = SQLiteStore(path, moved_to=moved_to)
-        Ledger.__init__(self, self._file, signer=signer, detector=detector, read_only=True)
+        signer, directory = signer_at(key, read_only=True), anchor_directory(anchors, read_only=True)
+        detector = RollbackDetector(directory, signer, every=ANCHOR_EVERY, read_only=True)
+        store = SQLiteStore(path, moved_to=moved_to, read_only=True)
+        Ledger.__init__(self, store, signer=signer, detector=detector, read_only=True)
 
 
-def _refuse_unfit(ledger: SQLiteLedger) -> None:
+def _address_of(connection: "psycopg.Connection[Any]") -> str:
+    """Host, port and database, without role and password."""
+    return f"postgresql://{connection.info.host}:{connection.info.port}/{connection.info.dbname}"
+
+
+def _check_source(ledger: SQLiteLedger) -> None:
     """Refuse a process that does not serve the ledger, or does not know how far it had come, and one with findings."""
     with ledger:
         _refuse_stranger(ledger)
@@ -134,7 +139,8 @@ def _refuse_stranger(ledger: SQLiteLedger) -> None:
     health = ledger.health()
     if health.keys is None:
         raise LedgerError(health.error or faults.DAMAGED)
-    if health.keys.fault == faults.UNLISTED_KEY:
+    has_no_key = health.keys.fault is None and health.keys.key is None
+    if health.keys.fault == faults.UNLISTED_KEY or has_no_key:
         raise ParameterError(
             "a ledger to be moved by this process",
             because="the ledger does not list the signing key of this process, so it may be an older copy",
@@ -158,15 +164,16 @@ def _without_anchors(*, has_datasets: bool) -> ParameterError:
     )
 
 
-def _move(store: SQLiteStore, connection: "psycopg.Connection[Any]", place: str) -> None:
+def _move(store: SQLiteStore, connection: "psycopg.Connection[Any]", to: Destination) -> None:
     """Copy the rows and close the file, unless an earlier run, or one at the same time, has committed both."""
     postgres_schema.wait_for_lock(connection)
     ledger = store.ask(("SELECT id FROM ledger", {}))[0]["id"]
     if postgres_schema.schema_version(connection) == 0:
-        postgres_schema.create_with_rows(connection, lambda to: store.move(place, partial(_receive, to)))
+        postgres_schema.create_with_rows(connection, lambda new: store.move(to, partial(_receive, new)))
         return
     there = connection.execute("SELECT id FROM discreet.ledger").fetchone()
-    if not (store.destination == place and there == (ledger,)):
+    is_here = store.destination is not None and store.destination.identity == to.identity
+    if not (is_here and there == (ledger,)):
         raise ParameterError(
             "a database with a ledger to move another one to",
             because="two ledgers are never made one: what was spent would have to be added up dataset by dataset",
@@ -175,8 +182,6 @@ def _move(store: SQLiteStore, connection: "psycopg.Connection[Any]", place: str)
 
 
 def _receive(connection: "psycopg.Connection[Any]", table: str, rows: Iterator[tuple[object, ...]]) -> None:
-    if table in _OWN_TABLES:
-        return
     names = ", ".join(tables.columns(table))
     with connection.cursor() as cursor, cursor.copy(f"COPY discreet.{table} ({names}) FROM STDIN".encode()) as copy:
         for row in rows:

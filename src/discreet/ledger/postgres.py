@@ -2,12 +2,11 @@
 
 import os
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError, ParameterError, public_class
-from discreet.home import home, location
 from discreet.ledger.access import LEASE
+from discreet.ledger.home_files import anchor_directory
 from discreet.ledger.integrity.anchor_stores import ADDRESS, absolute_place, refuse_missing_mount
 from discreet.ledger.integrity.checkpoints import directory_beside
 from discreet.ledger.integrity.rollback import RollbackDetector
@@ -68,10 +67,9 @@ class PostgresLedger(Ledger):
         as_owner: bool = False,
         read_only: bool = False,
     ) -> None:
-        place = location() if read_only else home()
-        signer = signer_at(Path(key or place / "signing.key"), read_only=read_only)
-        directory = Path(anchors or place / "anchors")
-        store = PostgresStore(address, is_owner=as_owner or read_only)
+        signer = signer_at(key, read_only=read_only)
+        directory = anchor_directory(anchors, read_only=read_only)
+        store = PostgresStore(address, refuses_more_rights=not (as_owner or read_only))
         super().__init__(
             store,
             signer=signer,
@@ -117,12 +115,11 @@ class PostgresLedger(Ledger):
         """
         with sentences(), connect(address) as connection:
             refuse_roles(connection, role, steward)
-            at_home = home() / "signing.key"
-            signer_at(Path(key or at_home), read_only=False)  # what is wrong with home or key leaves no schema behind
+            signer_at(key)  # what is wrong with home or key leaves no schema behind
             if shared_anchors is not None:
                 _refuse_anchors_here(connection, absolute_place(shared_anchors))
                 refuse_missing_mount(absolute_place(shared_anchors))
-            postgres_schema.migrate(connection, role, steward)
+            postgres_schema.make_or_migrate(connection, role, steward)
         with cls(address, key=key, anchors=anchors, as_owner=True) as ledger:
             ledger._upgrade_records()
             if shared_anchors is not None:
@@ -136,9 +133,9 @@ def _refuse_anchors_here(connection: "psycopg.Connection[Any]", place: str) -> N
     """
     if not ADDRESS.match(place):
         return
-    here, there = postgres_schema.place(connection), ""
+    here, there = postgres_schema.database_identity(connection), ""
     with suppress(LedgerError), connect(ADDRESS.sub("postgresql://", place, count=1)) as other:
-        there = postgres_schema.place(other)
+        there = postgres_schema.database_identity(other)
     if here == there:
         raise LedgerError(faults.SAME_DATABASE)
 

@@ -256,11 +256,6 @@ class LedgerQueries(LedgerAccess):
         return tuple(self._key.register.keys.values())
 
     @property
-    def shares_anchors(self) -> bool:
-        """Whether the owner named a store of anchors that all machines share."""
-        return bool(self._key.register.store)
-
-    @property
     def shared_anchors_place(self) -> str | None:
         """Where the owner said that the shared anchors are: a path, or the host and the name of a database."""
         return self._key.register.place or None
@@ -306,7 +301,7 @@ class LedgerQueries(LedgerAccess):
         )
 
     def _key_health(self) -> KeyHealth:
-        register, signer = self._key.register, self._key.signer if self._key.is_kept else None
+        register, signer = self._key.register, self._key.signer if self._key.is_in_file else None
         listed = None if signer is None else register.keys.get(signer.key)
         state = "none" if signer is None else "not listed" if listed is None else "listed"
         named = "reachable" if register.store else "not named"

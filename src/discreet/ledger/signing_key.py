@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from discreet.errors import LedgerError
+from discreet.ledger.home_files import Named, key_file
 from discreet.ledger.records import faults
 from discreet.ledger.records.account import Account
 from discreet.ledger.records.key_acts import ActKind, KeyAct, KeyRegister
@@ -19,12 +19,14 @@ ROTATED = "the owner's key was rotated"
 ABANDONED = "another chain of acts was given up by a recovery"
 
 
-def signer_at(path: Path, *, read_only: bool) -> Signer:
-    """The key in a file, made where there is none; with `read_only` one in memory in its place, which no ledger lists.
+def signer_at(named: Named = None, *, read_only: bool = False) -> Signer:
+    """The key in a named file or in the home, made where there is none.
 
-    With that one, anchors of keys that the ledger lists are still checked.
+    With `read_only` nothing is made: one in memory takes its place, which no ledger lists. With that one, anchors of
+    keys that the ledger lists are still checked.
     """
-    return (Signer.find(path) or Signer.in_memory()) if read_only else Signer.at(path)
+    path = key_file(named, read_only=read_only)
+    return (Signer.find(path) or Signer.in_memory(is_missing=bool(named))) if read_only else Signer.at(path)
 
 
 class KeysChangedError(LedgerError):
@@ -91,18 +93,17 @@ class SigningKey:
         return self.signer is not None and self.signer.key == self.register.owner
 
     @property
-    def is_kept(self) -> bool:
+    def is_in_file(self) -> bool:
         """Whether this process has a key of its own, in a file."""
-        return self.signer is not None and self.signer.is_kept
+        return self.signer is not None and self.signer.is_in_file
 
     @property
     def fault(self) -> str | None:
         """Why nothing can be charged with this key, or, where no file holds one, with any."""
-        return (
-            self._fault_of_this_key()
-            if self.is_kept or self.signer is None
-            else self.damage or self._fault_of_every_key()
-        )
+        if self.signer is not None and self.signer.is_missing:
+            return faults.NO_KEY
+        has_own = self.is_in_file or self.signer is None
+        return self._fault_of_this_key() if has_own else self.damage or self._fault_of_every_key()
 
     def _fault_of_this_key(self) -> str | None:
         """Why this key cannot charge now."""

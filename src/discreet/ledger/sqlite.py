@@ -1,18 +1,15 @@
 """The ledger on SQLite: for one person, one machine, many threads and processes."""
 
 import os
-from pathlib import Path
 
-from discreet.errors import LedgerError, public_class
-from discreet.home import home, location
+from discreet.errors import public_class
 from discreet.ledger.access import LEASE
+from discreet.ledger.home_files import anchor_directory
 from discreet.ledger.integrity.checkpoints import directory_beside
 from discreet.ledger.integrity.rollback import RollbackDetector
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.records import faults
 from discreet.ledger.signing_key import signer_at
 from discreet.ledger.stores.sqlite import MEMORY, SQLiteStore
-from discreet.ledger.stores.sqlite_reader import SQLiteReader
 
 ANCHOR_EVERY = 10
 
@@ -41,6 +38,9 @@ class SQLiteLedger(Ledger):
         []
     """
 
+    STORE = "SQLite"
+    _store: SQLiteStore
+
     def __init__(
         self,
         path: str | os.PathLike[str],
@@ -51,16 +51,13 @@ class SQLiteLedger(Ledger):
         shared_anchors: str | os.PathLike[str] | None = None,
         read_only: bool = False,
     ) -> None:
-        is_kept = os.fspath(path) != MEMORY
-        place = location() if read_only or not is_kept else home()
-        signer = signer_at(Path(key or place / "signing.key"), read_only=read_only) if is_kept or key else None
-        directory = Path(anchors or place / "anchors") if is_kept or anchors else None
-        self._file = SQLiteReader(path) if read_only else SQLiteStore(path)
-        detector = RollbackDetector(directory, signer, every=ANCHOR_EVERY, read_only=read_only)
+        is_file = os.fspath(path) != MEMORY
+        signer = signer_at(key, read_only=read_only) if is_file or key else None
+        directory = anchor_directory(anchors, read_only=read_only) if is_file or anchors else None
         super().__init__(
-            self._file,
+            SQLiteStore(path, read_only=read_only),
             signer=signer,
-            detector=detector,
+            detector=RollbackDetector(directory, signer, every=ANCHOR_EVERY, read_only=read_only),
             lease=lease,
             checkpoints=directory_beside(directory),
             shared_anchors=shared_anchors,
@@ -76,10 +73,4 @@ class SQLiteLedger(Ledger):
         Raises:
             LedgerError: If the file exists or cannot be written.
         """
-        if isinstance(self._file, SQLiteReader):
-            raise LedgerError(faults.READ_ONLY)
-        self._file.backup(path)
-
-    def _database_findings(self, *, full: bool) -> list[str]:
-        """What is wrong with the file itself; SQLite reads all of its pages only for a full verification."""
-        return self._file.findings(pages=full)
+        self._store.backup(path)

@@ -222,23 +222,17 @@ BEGIN SELECT RAISE(ABORT, 'answers are never deleted'); END;
 CREATE TRIGGER halts_never_vanish BEFORE DELETE ON halts
 BEGIN SELECT RAISE(ABORT, 'halts are never deleted'); END;
 
+CREATE TRIGGER keys_are_written_once BEFORE INSERT ON keys WHEN EXISTS (SELECT 1 FROM keys WHERE sequence = NEW.sequence)
+BEGIN SELECT RAISE(ABORT, 'keys are never replaced'); END;
+
 CREATE TRIGGER datasets_are_written_once BEFORE INSERT ON datasets WHEN EXISTS (SELECT 1 FROM datasets WHERE name = NEW.name)
 BEGIN SELECT RAISE(ABORT, 'datasets are never replaced'); END;
 
 CREATE TRIGGER versions_are_written_once BEFORE INSERT ON versions WHEN EXISTS (SELECT 1 FROM versions WHERE dataset = NEW.dataset AND version = NEW.version)
 BEGIN SELECT RAISE(ABORT, 'versions are never replaced'); END;
 
-CREATE TRIGGER reservations_are_written_once BEFORE INSERT ON reservations WHEN EXISTS (SELECT 1 FROM reservations WHERE dataset = NEW.dataset AND sequence = NEW.sequence)
-BEGIN SELECT RAISE(ABORT, 'reservations are never replaced'); END;
-
-CREATE TRIGGER answers_are_written_once BEFORE INSERT ON answers WHEN EXISTS (SELECT 1 FROM answers WHERE dataset = NEW.dataset AND reservation = NEW.reservation)
-BEGIN SELECT RAISE(ABORT, 'answers are never replaced'); END;
-
 CREATE TRIGGER aliases_are_written_once BEFORE INSERT ON aliases WHEN EXISTS (SELECT 1 FROM aliases WHERE alias = NEW.alias)
 BEGIN SELECT RAISE(ABORT, 'aliases are never replaced'); END;
-
-CREATE TRIGGER halts_are_written_once BEFORE INSERT ON halts WHEN EXISTS (SELECT 1 FROM halts WHERE id = NEW.id)
-BEGIN SELECT RAISE(ABORT, 'halts are never replaced'); END;
 
 CREATE TRIGGER analysts_are_written_once BEFORE INSERT ON analysts WHEN EXISTS (SELECT 1 FROM analysts WHERE dataset = NEW.dataset AND analyst = NEW.analyst)
 BEGIN SELECT RAISE(ABORT, 'analysts are never replaced'); END;
@@ -246,8 +240,14 @@ BEGIN SELECT RAISE(ABORT, 'analysts are never replaced'); END;
 CREATE TRIGGER events_are_written_once BEFORE INSERT ON events WHEN EXISTS (SELECT 1 FROM events WHERE dataset = NEW.dataset AND sequence = NEW.sequence)
 BEGIN SELECT RAISE(ABORT, 'events are never replaced'); END;
 
-CREATE TRIGGER keys_are_written_once BEFORE INSERT ON keys WHEN EXISTS (SELECT 1 FROM keys WHERE sequence = NEW.sequence)
-BEGIN SELECT RAISE(ABORT, 'keys are never replaced'); END;
+CREATE TRIGGER reservations_are_written_once BEFORE INSERT ON reservations WHEN EXISTS (SELECT 1 FROM reservations WHERE dataset = NEW.dataset AND sequence = NEW.sequence)
+BEGIN SELECT RAISE(ABORT, 'reservations are never replaced'); END;
+
+CREATE TRIGGER answers_are_written_once BEFORE INSERT ON answers WHEN EXISTS (SELECT 1 FROM answers WHERE dataset = NEW.dataset AND reservation = NEW.reservation)
+BEGIN SELECT RAISE(ABORT, 'answers are never replaced'); END;
+
+CREATE TRIGGER halts_are_written_once BEFORE INSERT ON halts WHEN EXISTS (SELECT 1 FROM halts WHERE id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'halts are never replaced'); END;
 
 CREATE TRIGGER identity_is_frozen BEFORE UPDATE OF name, hash_key, part_of, slice_start, slice_end ON datasets
 BEGIN SELECT RAISE(ABORT, 'a dataset keeps its name, hash key and slice'); END;

@@ -16,7 +16,7 @@ from discreet.errors import LedgerError
 from discreet.ledger.integrity import shared_anchors
 from discreet.ledger.integrity.anchor_stores import AnchorDatabase, AnchorDirectory
 from discreet.ledger.integrity.anchors import Anchor
-from discreet.ledger.integrity.shared_anchors import MOST_DOCUMENTS, SharedAnchors, store_document
+from discreet.ledger.integrity.shared_anchors import DOCUMENTS_TO_MERGE, SharedAnchors, store_document
 from discreet.ledger.records import faults
 from discreet.ledger.records.key_acts import ActKind, KeyRegister
 from discreet.ledger.records.signatures import Signer
@@ -187,7 +187,7 @@ class TestMerging:
         assert len(opened_store().documents()) < 8
 
     def test_few_documents_stay(self, writer, opened_store):
-        for number in range(1, MOST_DOCUMENTS):
+        for number in range(1, DOCUMENTS_TO_MERGE):
             writer().record([anchor(number)])
         before = opened_store().documents()
         writer().merge(all_settled)

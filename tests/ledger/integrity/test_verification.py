@@ -291,9 +291,6 @@ def test_rows_that_nobody_can_read_are_a_finding_and_no_failure(hand):
             assert hand.findings(), change
 
 
-CUTS = {"events": "sequence", "reservations": "sequence", "answers": "reservation"}
-
-
 @pytest.mark.pitfall("D")
 @pytest.mark.parametrize("name", ["visits", "stays 1"])
 def test_an_end_that_was_cut_without_mending_everything_else_is_found(hand, name):

@@ -368,7 +368,7 @@ def test_a_key_that_is_looked_for_is_found_and_never_made(tmp_path):
     made = Signer.at(tmp_path / "a.key")
     (tmp_path / "a.key.public").unlink()
     found = Signer.find(tmp_path / "a.key")
-    assert (found.key, found.is_kept, Signer.in_memory().is_kept) == (made.key, True, False)
+    assert (found.key, found.is_in_file, Signer.in_memory().is_in_file) == (made.key, True, False)
     rotated = Signer.rotate(tmp_path / "a.key")
     before = (tmp_path / "a.key.public").read_bytes()
     assert found.reopen().key == rotated.key

@@ -24,6 +24,7 @@ from discreet.ledger.reporting.health import (
     KeyHealth,
     ledger_health,
 )
+from discreet.ledger.stores import postgres_schema, sqlite_schema
 from servers import SERVICE, STEWARD, PostgresServer
 from tampering import TABLES, tampering
 
@@ -31,13 +32,16 @@ WHY = {"reason": "a test"}
 
 
 @pytest.fixture
-def look(address: str) -> Callable[..., LedgerHealth]:
-    """The health as another process sees it that changes nothing."""
+def look(address: str, tmp_path: Path) -> Callable[..., LedgerHealth]:
+    """The health as another process sees it that changes nothing, or, `elsewhere`, a monitor with an empty home."""
     kind = PostgresLedger if address.startswith("postgresql:") else SQLiteLedger
 
-    def looked(limits: dict[str, Any] | None = None, **options: Any) -> LedgerHealth:
-        with kind(address, read_only=True, **options) as ledger:
-            return ledger.health(**(limits or {}))
+    def looked(limits: dict[str, Any] | None = None, *, elsewhere: bool = False, **options: Any) -> LedgerHealth:
+        with pytest.MonkeyPatch.context() as patch:
+            if elsewhere:
+                patch.setenv("DISCREET_HOME", str(tmp_path / "monitor"))
+            with kind(address, read_only=True, **options) as ledger:
+                return ledger.health(**(limits or {}))
 
     return looked
 
@@ -67,7 +71,7 @@ def test_a_ledger_that_serves_is_healthy(visits, charge, look, discreet_home):
     health = look()
     assert health
     assert health.problems == ()
-    assert health.schema_version in (5, 7)
+    assert health.schema_version == {"SQLite": sqlite_schema, "PostgreSQL": postgres_schema}[health.store].VERSION
     assert health.is_behind is False
     dataset = only(health)
     assert (dataset.dataset, dataset.epsilon, dataset.share) == ("visits", Fraction(1, 10), Fraction(1, 10))
@@ -92,13 +96,13 @@ def test_nothing_is_written_at_home_or_in_the_store(visits, charge, look, tamper
     charge(visits)
     before = files(discreet_home), rows(tamperer)
     assert look()
-    assert look(key=discreet_home / "none.key", anchors=discreet_home / "none")
+    without = look(key=discreet_home / "none.key", anchors=discreet_home / "none")
+    assert [str(problem) for problem in without.problems] == [faults.NO_KEY]
     assert (files(discreet_home), rows(tamperer)) == before
 
 
-def test_who_only_looks_gets_no_key_and_no_home(visits, look, tmp_path, monkeypatch):
-    monkeypatch.setenv("DISCREET_HOME", str(tmp_path / "monitor"))
-    health = look()
+def test_who_only_looks_gets_no_key_and_no_home(visits, look, tmp_path):
+    health = look(elsewhere=True)
     assert health
     assert (health.keys.key, health.keys.state, health.keys.is_owner, health.keys.listed) == (None, "none", False, 1)
     assert not (tmp_path / "monitor").exists()
@@ -190,16 +194,16 @@ def test_a_revoked_key_is_a_problem_and_the_others_are_not(visits, look, tmp_pat
 def test_several_keys_without_shared_anchors_are_a_problem_also_for_who_has_no_key(visits, look, tmp_path):
     public = Signer.at(tmp_path / "pod.key").public
     visits._write_act(visits._owner_act("LISTED", public, name="pod", **WHY))  # as a version did that refused none
-    for options in ({}, {"key": tmp_path / "none"}):
-        assert look(**options).problems == (HealthProblem("keys", faults.UNSHARED_ANCHORS),)
+    for elsewhere in (False, True):
+        assert look(elsewhere=elsewhere).problems == (HealthProblem("keys", faults.UNSHARED_ANCHORS),)
 
 
 def test_shared_anchors_have_an_age_of_their_own_and_nothing_is_written_to_them(visits, charge, look, tmp_path):
     visits.share_anchors(tmp_path / "shared", **WHY)
     charge(visits)
     before = files(tmp_path / "shared")
-    for options in ({}, {"key": tmp_path / "none"}):
-        health = look(**options)
+    for elsewhere in (False, True):
+        health = look(elsewhere=elsewhere)
         assert health
         assert health.keys.shared_anchors == "reachable"
         assert only(health).anchors["shared"].events == 0
@@ -210,8 +214,8 @@ def test_shared_anchors_that_are_gone_are_a_problem_with_and_without_a_key(visit
     visits.share_anchors(tmp_path / "shared", **WHY)
     visits.close()
     shutil.move(tmp_path / "shared", tmp_path / "away")
-    for options in ({}, {"key": tmp_path / "none"}):
-        health = look(**options)
+    for elsewhere in (False, True):
+        health = look(elsewhere=elsewhere)
         assert health.problems == (HealthProblem("keys", faults.OTHER_ANCHORS),)
         assert health.keys.shared_anchors == "unreachable"
     (tmp_path / "shared").write_text("a file")
@@ -232,7 +236,7 @@ def test_a_monitor_without_a_key_finds_an_older_copy_by_the_shared_anchors(visit
         charge(visits)
     visits.close()
     put_back(2)
-    health = look(key=tmp_path / "none", anchors=tmp_path / "none")
+    health = look(elsewhere=True)
     assert health.problems == (HealthProblem("stopped", faults.BEHIND, "visits"),)
 
 

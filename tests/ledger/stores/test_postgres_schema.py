@@ -22,13 +22,13 @@ KILLED = """
 import sys
 import psycopg
 from discreet.ledger.stores import postgres_schema
-from discreet.ledger.transactions.steward import CLEAR_HALT
 
 scripts = dict(postgres_schema.steps())
-half = scripts[int(sys.argv[3])].rpartition("CREATE ")
-scripts[int(sys.argv[3])] = f"{half[0]} SELECT pg_sleep(1); {half[1]}{half[2]}"
+half = scripts[int(sys.argv[2])].rpartition("CREATE ")
+scripts[int(sys.argv[2])] = f"{half[0]} SELECT pg_sleep(1); {half[1]}{half[2]}"
 with psycopg.connect(sys.argv[1], autocommit=True) as connection:
-    postgres_schema.migrate(connection, sys.argv[2], scripts=scripts)
+    connection.execute("CREATE SCHEMA IF NOT EXISTS discreet")
+    postgres_schema.run_steps(connection, scripts)
 """
 SLEEPING = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
 CATALOGUE = """SELECT relname, relkind::text, relpersistence::text, array_to_string(reloptions, ',') FROM pg_class
@@ -48,11 +48,26 @@ UNION ALL SELECT relname, '', '', relacl::text FROM pg_class WHERE relnamespace 
 UNION ALL SELECT nspname, '', '', nspacl::text FROM pg_namespace WHERE nspname = 'discreet'"""
 
 
+def run_as_owner(place, *statements: str) -> None:
+    """Run SQL as the owner of a database."""
+    with psycopg.connect(place.owner, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
+
+
+def run_steps(place, last: int) -> None:
+    """Make a schema of an earlier version, or bring one to it."""
+    run_as_owner(place, "CREATE SCHEMA IF NOT EXISTS discreet")
+    with psycopg.connect(place.owner, autocommit=True) as connection:
+        known = {version: text for version, text in postgres_schema.steps().items() if version <= last}
+        postgres_schema.run_steps(connection, known)
+
+
 @pytest.mark.guarantee("ledger")
 @pytest.mark.parametrize("version", postgres_schema.steps())
 def test_a_migration_that_is_killed_half_way_never_happened_and_is_run_again(ledger_server, version, dataset, charge):
     place = new_database(ledger_server, f"killed_{version}")
-    arguments = [sys.executable, "-c", KILLED, place.owner, SERVICE, str(version)]
+    arguments = [sys.executable, "-c", KILLED, place.owner, str(version)]
     with subprocess.Popen(arguments) as process, psycopg.connect(place.tamperer, autocommit=True) as connection:
         wait_for(lambda: connection.execute(SLEEPING).fetchone() or process.poll(), 20, lambda: "no migration")
         process.send_signal(signal.SIGKILL)
@@ -75,10 +90,8 @@ def catalogue(address: str) -> list[tuple[str, ...]]:
 
 def test_a_schema_that_was_migrated_step_by_step_is_the_one_that_is_made_new(ledger_server):
     new, old = (new_database(ledger_server, name) for name in ("made_new", "made_in_steps"))
-    for number in postgres_schema.steps():
-        scripts = {version: text for version, text in postgres_schema.steps().items() if version <= number}
-        with psycopg.connect(old.owner, autocommit=True) as connection:
-            postgres_schema.migrate(connection, SERVICE, scripts=scripts)
+    for version in postgres_schema.steps():
+        run_steps(old, version)
     for place in (new, old):
         PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD)
     assert catalogue(new.tamperer) == catalogue(old.tamperer)
@@ -94,11 +107,12 @@ def test_roles_keep_their_rights_when_they_are_not_named_again(ledger_server):
 
 def test_rights_of_an_earlier_version_are_taken_from_its_service(ledger_server):
     place = new_database(ledger_server, "narrowed")
-    scripts = {version: text for version, text in postgres_schema.steps().items() if version < 7}
-    with psycopg.connect(place.owner, autocommit=True) as connection:
-        postgres_schema.migrate(connection, SERVICE, scripts=scripts)
-        connection.execute(f"GRANT USAGE ON SCHEMA discreet TO {STEWARD}, {SERVICE}")
-        connection.execute(f"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA discreet TO {STEWARD}, {SERVICE}")
+    run_steps(place, 6)
+    run_as_owner(
+        place,
+        f"GRANT USAGE ON SCHEMA discreet TO {STEWARD}, {SERVICE}",
+        f"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA discreet TO {STEWARD}, {SERVICE}",
+    )
     PostgresLedger.create(place.owner, role=SERVICE)
     for address in (place.service, place.steward):
         with PostgresLedger(address) as ledger:
@@ -107,14 +121,7 @@ def test_rights_of_an_earlier_version_are_taken_from_its_service(ledger_server):
                 ledger._run(lambda writer: writer.write_as_steward(CLEAR_HALT, {"sequence": 1, "id": "1"}))
 
 
-def everything(place, *statements: str) -> None:
-    """Run SQL as the owner of a database."""
-    with psycopg.connect(place.owner, autocommit=True) as connection:
-        for statement in statements:
-            connection.execute(statement.encode())
-
-
-def may_call(place, role: str) -> set[str]:
+def writable_by(place, role: str) -> set[str]:
     """The functions of the ledger that a role may call, and the tables that it may write."""
     with psycopg.connect(place.tamperer) as connection:
         callable_ = connection.execute(
@@ -139,12 +146,10 @@ BY_DEFAULT = (
 def test_default_privileges_of_the_owner_make_nobody_a_steward_or_a_service(ledger_server, version):
     place = new_database(ledger_server, "by_default")
     if version:
-        scripts = {number: text for number, text in postgres_schema.steps().items() if number <= version}
-        with psycopg.connect(place.owner, autocommit=True) as connection:
-            postgres_schema.migrate(connection, SERVICE, scripts=scripts)
-    everything(place, *BY_DEFAULT)
+        run_steps(place, version)
+    run_as_owner(place, *BY_DEFAULT)
     PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD)
-    assert may_call(place, ENGINE) == set()
+    assert writable_by(place, ENGINE) == set()
     with PostgresLedger(place.service) as ledger:
         assert "default privileges" in str(ledger.verify())
 
@@ -152,24 +157,22 @@ def test_default_privileges_of_the_owner_make_nobody_a_steward_or_a_service(ledg
 def test_a_role_that_became_a_steward_by_default_privileges_is_none_after_the_next_run(ledger_server):
     place = new_database(ledger_server, "was_steward")
     PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD)
-    everything(
+    run_as_owner(
         place,
         BY_DEFAULT[0],
         f"GRANT USAGE ON SCHEMA discreet TO {ENGINE}",
         f"GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA discreet TO {ENGINE}",
     )
     PostgresLedger.create(place.owner, role=SERVICE)
-    assert may_call(place, ENGINE) == set()
-    assert may_call(place, STEWARD) >= {each.name for each in steward.WRITES}
+    assert writable_by(place, ENGINE) == set()
+    assert writable_by(place, STEWARD) >= {each.name for each in steward.WRITES}
 
 
 @pytest.mark.guarantee("ledger")
 def test_functions_of_an_earlier_version_are_dropped_and_make_nobody_a_steward(ledger_server):
     place = new_database(ledger_server, "leftovers")
-    scripts = {version: text for version, text in postgres_schema.steps().items() if version < 7}
-    with psycopg.connect(place.owner, autocommit=True) as connection:
-        postgres_schema.migrate(connection, SERVICE, scripts=scripts)
-    everything(
+    run_steps(place, 6)
+    run_as_owner(
         place,
         "CREATE FUNCTION discreet.clear_halt(text) RETURNS void LANGUAGE sql AS 'SELECT'",
         "CREATE PROCEDURE discreet.charge(text) LANGUAGE sql AS 'SELECT'",
@@ -194,10 +197,12 @@ def test_migrations_that_run_at_once_take_turns_and_make_one_ledger(ledger_serve
 
 def test_an_older_ledger_is_served_after_its_migration_only(ledger_server, outside):
     place = new_database(ledger_server, "older")
-    with psycopg.connect(place.owner, autocommit=True) as connection:
-        postgres_schema.migrate(connection, SERVICE, scripts={1: postgres_schema.steps()[1]})
-        connection.execute(f"GRANT USAGE ON SCHEMA discreet TO {STEWARD}")
-        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA discreet TO {STEWARD}")
+    run_steps(place, 1)
+    run_as_owner(
+        place,
+        f"GRANT USAGE ON SCHEMA discreet TO {STEWARD}",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA discreet TO {STEWARD}",
+    )
     with pytest.raises(LedgerError, match=re.escape(faults.UNMIGRATED)):
         PostgresLedger(place.steward, **outside)
     PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD)
@@ -207,12 +212,25 @@ def test_an_older_ledger_is_served_after_its_migration_only(ledger_server, outsi
 def test_a_newer_ledger_is_left_alone(ledger_server):
     place = new_database(ledger_server, "newer")
     later = {postgres_schema.VERSION + 1: "CREATE TABLE discreet.later (x int)"}
+    PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD)
     with psycopg.connect(place.owner, autocommit=True) as connection:
-        postgres_schema.migrate(connection, SERVICE, STEWARD, postgres_schema.steps() | later)
+        postgres_schema.run_steps(connection, later)
     with pytest.raises(LedgerError, match=re.escape(faults.NEWER)):
         PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD)
     with pytest.raises(LedgerError, match=re.escape(faults.NEWER)):
         PostgresLedger(place.steward)
+
+
+def test_the_next_migration_keeps_the_stewards_and_leaves_no_finding(ledger_server, monkeypatch):
+    place = new_database(ledger_server, "next")
+    PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD)
+    steps = postgres_schema.steps() | {postgres_schema.VERSION + 1: "SELECT 1"}
+    monkeypatch.setattr(postgres_schema, "VERSION", postgres_schema.VERSION + 1)
+    monkeypatch.setattr(postgres_schema, "steps", lambda: steps)
+    PostgresLedger.create(place.owner, role=SERVICE)
+    assert writable_by(place, STEWARD) >= {each.name for each in steward.WRITES}
+    with PostgresLedger(place.steward) as ledger:
+        assert ledger.verify(full=True)
 
 
 def test_every_version_has_its_file():

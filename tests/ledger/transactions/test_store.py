@@ -113,11 +113,15 @@ def test_the_clock_of_a_store_is_in_milliseconds(visits):
 
 
 def test_an_untouched_store_has_no_findings(visits):
-    assert visits._store.findings() == []
+    assert visits._store.findings(full=True) == []
 
 
 def test_work_in_a_closed_store_says_so(visits):
     visits._store.close()
-    for act in (visits._store.findings, lambda: visits._store.ask(READ), lambda: visits._store.run(_write(INSERT))):
+    for act in (
+        lambda: visits._store.findings(full=False),
+        lambda: visits._store.ask(READ),
+        lambda: visits._store.run(_write(INSERT)),
+    ):
         with pytest.raises(LedgerError, match="closed"):
             act()

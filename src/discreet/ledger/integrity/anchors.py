@@ -21,7 +21,7 @@ from discreet.accounting.costs import Cost
 from discreet.errors import LedgerError
 from discreet.ledger.records import append_log
 from discreet.ledger.records.canonical_text import canonical
-from discreet.ledger.records.chain import MOST_EVENTS
+from discreet.ledger.records.chain import HIGHEST_SEQUENCE
 from discreet.ledger.records.receipt import cost_of, cost_texts
 from discreet.ledger.records.signatures import Publics, Signer, is_signed_by
 
@@ -346,7 +346,7 @@ def _has_its_type(name: str, value: object) -> bool:
     if name == "budget":
         return isinstance(value, dict) and all(text is None or isinstance(text, str) for text in value.values())
     if name == "sequence":
-        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2 * MOST_EVENTS
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= HIGHEST_SEQUENCE
     return isinstance(value, str) or (value is None and name in _OPTIONAL)
 
 

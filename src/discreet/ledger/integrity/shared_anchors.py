@@ -25,8 +25,8 @@ from discreet.ledger.records.signatures import Signer
 
 FORMAT = "discreet.shared-anchors/1"
 STORE_FORMAT = "discreet.anchor-store/1"
-MOST_DOCUMENTS = 16
-"""More documents than these are merged when a ledger is opened."""
+DOCUMENTS_TO_MERGE = 16
+"""So many documents of other processes are merged when a ledger is opened."""
 
 Publics = Callable[[Sequence[str]], Mapping[str, str]]
 """The public keys that may have signed, with those that a certificate shows to be of the ledger."""
@@ -147,7 +147,7 @@ class SharedAnchors:
             self._refresh()
             whole = [name for name, document in self._documents.items() if not document.findings]
             names = [name for name in whole if not name.startswith(self._process().writer)]
-            if len(names) < MOST_DOCUMENTS or not self._may_write():
+            if len(names) < DOCUMENTS_TO_MERGE or not self._may_write():
                 return
             taken = [found for name in names if (found := self._store.take(name)) is not None]
             documents = {name: self._parse_known(name, content) for name, content in taken}

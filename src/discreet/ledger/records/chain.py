@@ -18,7 +18,12 @@ from discreet.ledger.records.canonical_text import canonical, digest
 FORMAT = 1
 GENESIS = "0" * 64
 MOST_EVENTS = 2**52
-"""No chain comes as far by charges. A recovery goes on from no higher number, which would leave none to count on."""
+"""The highest number from which a recovery goes on. No ledger reaches it by charges.
+
+From a higher one that somebody forged no numbers would be left.
+"""
+HIGHEST_SEQUENCE = 2 * MOST_EVENTS
+"""An anchor with a higher number is not read. A database and JSON hold all numbers up to this one exactly."""
 
 
 class Kind(StrEnum):

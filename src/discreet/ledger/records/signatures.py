@@ -61,10 +61,19 @@ class Signer:
         True
     """
 
-    def __init__(self, private: "Ed25519PrivateKey", path: Path | None = None, *, is_read_only: bool = False) -> None:
+    def __init__(
+        self,
+        private: "Ed25519PrivateKey",
+        path: Path | None = None,
+        *,
+        is_read_only: bool = False,
+        is_missing: bool = False,
+    ) -> None:
         self._private = private
         self._path = path
         self._is_read_only = is_read_only
+        self.is_missing = is_missing
+        """Whether it takes the place of one that was named and is not there."""
 
     @classmethod
     def at(cls, path: str | os.PathLike[str]) -> "Signer":
@@ -97,9 +106,9 @@ class Signer:
         return cls(_load_key(place), place, is_read_only=True) if is_there else None
 
     @classmethod
-    def in_memory(cls) -> "Signer":
+    def in_memory(cls, *, is_missing: bool = False) -> "Signer":
         """A key that no file holds and that ends with the process."""
-        return cls(_generate_key())
+        return cls(_generate_key(), is_missing=is_missing)
 
     @classmethod
     def rotate(cls, path: str | os.PathLike[str]) -> "Signer":
@@ -139,7 +148,7 @@ class Signer:
         return (Signer.find(self._path) or self) if self._is_read_only else Signer.at(self._path)
 
     @property
-    def is_kept(self) -> bool:
+    def is_in_file(self) -> bool:
         """Whether a file holds the key; one in memory ends with the process."""
         return self._path is not None
 

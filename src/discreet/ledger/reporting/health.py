@@ -6,7 +6,7 @@ It is made from a few rows of each dataset; no chain is read. What is spent is r
 import itertools
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
@@ -229,10 +229,6 @@ class LedgerHealth:
         what = "; ".join(parts)
         problem = HealthProblem(kind, what)
         return cls(store=store, time=now(), problems=(problem,), error=what, error_type=type(error).__name__)
-
-    def with_problem(self, kind: str, what: str) -> "LedgerHealth":
-        """The same with a problem more, which comes first."""
-        return replace(self, problems=(HealthProblem(kind, what), *self.problems))
 
     @property
     def ok(self) -> bool:

@@ -18,9 +18,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import LedgerError
 from discreet.ledger.records import faults
-from discreet.ledger.stores import postgres_findings, postgres_functions, postgres_schema, postgres_sessions
+from discreet.ledger.stores import (
+    postgres_findings,
+    postgres_functions,
+    postgres_rights,
+    postgres_schema,
+    postgres_sessions,
+)
 from discreet.ledger.stores.postgres_errors import connect, sentences
-from discreet.ledger.stores.schema import rights
 from discreet.ledger.transactions.steward import StewardWrite
 from discreet.ledger.transactions.store import Row, Statement, Transaction, UnknownOutcomeError, Values
 
@@ -43,38 +48,7 @@ _SAFE = """SELECT current_setting('fsync') = 'on' AND current_setting('full_page
   AND current_setting('session_replication_role') <> 'replica' AS durable, pg_is_in_recovery() AS replica"""
 # First of a transaction: it waits for a migration under way, which keeps this table to itself, and the next one waits.
 _FIT = f"{_SAFE}, {_VERSION} AS version, {_MARK} AS mark"
-_ADDED = ", ".join(f"'{table}'" for table in rights.ADDED)
-_CHANGED = ", ".join(f"'{table}.{name}'" for table, names in rights.CHANGED.items() for name in names)
-_FUNCTIONS = ", ".join(f"'{each.signature}'" for each in postgres_functions.steward_functions())
-# Every role that the session may act as, also by a membership that it does not inherit. `callable` has, for each
-# function in the schema that runs with the owner's rights and that one of them may call, whether it is the steward's.
-_RIGHTS = f"""SELECT
-  current_setting('transaction_read_only') = 'on' AS frozen,
-  EXISTS (
-    SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace('discreet') AND relpersistence <> 'p') AS unlogged,
-  (SELECT COALESCE(bool_and(has_function_privilege(to_regprocedure(each), 'EXECUTE')), FALSE)
-    FROM unnest(ARRAY[{_FUNCTIONS}]) AS each) AS steward,
-  COALESCE((
-    SELECT array_agg(p.oid::regprocedure = ANY (ARRAY(
-      SELECT to_regprocedure(each) FROM unnest(ARRAY[{_FUNCTIONS}]) AS each)))
-    FROM pg_proc AS p WHERE p.pronamespace = to_regnamespace('discreet') AND p.prosecdef AND EXISTS (
-      SELECT 1 FROM pg_roles AS r
-      WHERE pg_has_role(session_user, r.oid, 'MEMBER') AND has_function_privilege(r.oid, p.oid, 'EXECUTE'))
-  ), '{{}}') AS callable,
-  EXISTS (
-    SELECT 1 FROM pg_roles AS r, pg_namespace AS n, pg_class AS c
-    WHERE pg_has_role(session_user, r.oid, 'MEMBER') AND n.nspname = 'discreet' AND c.relnamespace = n.oid
-      AND c.relkind = 'r' AND (
-        r.rolsuper OR r.rolcreaterole OR r.rolname IN ('pg_execute_server_program', 'pg_write_server_files')
-        OR r.oid IN (n.nspowner, c.relowner) OR has_schema_privilege(r.oid, n.oid, 'CREATE')
-        OR has_table_privilege(r.oid, c.oid, 'DELETE, TRUNCATE, TRIGGER')
-        OR (c.relname NOT IN ({_ADDED}) AND has_any_column_privilege(r.oid, c.oid, 'INSERT'))
-        OR EXISTS (
-          SELECT 1 FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-            AND c.relname || '.' || a.attname NOT IN ({_CHANGED})
-            AND has_column_privilege(r.oid, c.oid, a.attnum, 'UPDATE')))
-  ) AS powerful"""
-_THERE = """SELECT NOT COALESCE(has_schema_privilege(to_regnamespace('discreet'), 'USAGE'), TRUE) AS unusable,
+_SCHEMA_SEEN = """SELECT NOT COALESCE(has_schema_privilege(to_regnamespace('discreet'), 'USAGE'), TRUE) AS unusable,
   CASE WHEN has_schema_privilege(to_regnamespace('discreet'), 'USAGE')
   THEN to_regclass('discreet.schema_versions') IS NOT NULL ELSE FALSE END AS there"""
 
@@ -112,9 +86,9 @@ class _PostgresTransaction:
 class PostgresStore:
     """A database with a ledger in it; connections are made as they are needed, and kept."""
 
-    def __init__(self, address: str, *, is_owner: bool = False) -> None:
+    def __init__(self, address: str, *, refuses_more_rights: bool = True) -> None:
         self._address = address
-        self._is_owner = is_owner
+        self._refuses_more_rights = refuses_more_rights
         self._is_closed = False
         self._is_shared = False
         self._mark = secrets.token_hex(8)
@@ -145,9 +119,9 @@ class PostgresStore:
 
     def refuse_service(self) -> None:
         """Refuse a role that may not make the steward's writes now, and a database that takes no writes."""
-        self._on_a_connection(partial(_refuse_service, mark=self._mark, is_owner=self._is_owner))
+        self._on_a_connection(partial(_refuse_service, mark=self._mark, refuses_more_rights=self._refuses_more_rights))
 
-    def findings(self) -> list[str]:
+    def findings(self, *, full: bool) -> list[str]:  # noqa: ARG002 - the server checks its pages as it reads them
         """What is wrong with the rules of the database."""
         return self._on_a_connection(lambda connection: list(postgres_findings.findings(connection)))
 
@@ -180,7 +154,7 @@ class PostgresStore:
 
     def _open_connection(self) -> "psycopg.Connection[Any]":
         connection, self.is_steward = _connect_to_ledger(
-            self._address, self._mark, self._newer, is_owner=self._is_owner
+            self._address, self._mark, self._newer, refuses_more_rights=self._refuses_more_rights
         )
         return connection
 
@@ -245,9 +219,9 @@ def _run_and_commit(
                 result = work(done)
             except Exception:
                 if fit.pgresult is not None:  # rows of another version, or of another session, may be why
-                    _refuse_unfit(fit.fetchone(), mark)
+                    _refuse_unfit_session(fit.fetchone(), mark)
                 raise
-            _refuse_unfit(fit.fetchone(), mark)
+            _refuse_unfit_session(fit.fetchone(), mark)
             for text, values in done.writes:
                 connection.execute(text, values)
             sent = bool(done.writes)
@@ -267,16 +241,14 @@ def _run_read_only(connection: "psycopg.Connection[Any]", work: Callable[[Transa
     return result
 
 
-def _refuse_service(connection: "psycopg.Connection[Any]", mark: str, *, is_owner: bool) -> None:
+def _refuse_service(connection: "psycopg.Connection[Any]", mark: str, *, refuses_more_rights: bool) -> None:
     _run_and_commit(connection, lambda _: None, mark)  # refuses a replica, a pooler and another version
-    rights_now: Any = connection.execute(_RIGHTS.encode()).fetchone()
-    _refuse_rights(rights_now, is_owner=is_owner)
-    if not rights_now["steward"]:
+    if not postgres_rights.is_steward(connection, refuses_more_rights=refuses_more_rights):
         raise LedgerError(faults.NOT_A_STEWARD)
 
 
 def _connect_to_ledger(
-    address: str, mark: str, newer: str, *, is_owner: bool
+    address: str, mark: str, newer: str, *, refuses_more_rights: bool
 ) -> tuple["psycopg.Connection[Any]", bool]:
     """A connection to a primary that keeps what it acknowledges, and whether its role is the steward's or the owner's.
 
@@ -290,12 +262,11 @@ def _connect_to_ledger(
         connection.row_factory = dict_row
         _refuse_unsafe(connection.execute(_SAFE).fetchone())
         _refuse_another_schema(connection, newer)
-        rights_there: Any = connection.execute(_RIGHTS.encode()).fetchone()
-        _refuse_rights(rights_there, is_owner=is_owner)
+        is_steward = postgres_rights.is_steward(connection, refuses_more_rights=refuses_more_rights)
     except BaseException:
         connection.close()
         raise
-    return connection, bool(rights_there["steward"])
+    return connection, is_steward
 
 
 def _refuse_unsafe(row: Any) -> None:
@@ -305,7 +276,7 @@ def _refuse_unsafe(row: Any) -> None:
         raise LedgerError(faults.UNSAFE)
 
 
-def _refuse_unfit(row: Any, mark: str) -> None:
+def _refuse_unfit_session(row: Any, mark: str) -> None:
     """Refuse a transaction after a migration, or in a session that this store has not set up."""
     _refuse_unsafe(row)
     if row["mark"] != mark:
@@ -317,7 +288,7 @@ def _explain_missing(connection: "psycopg.Connection[Any]", mark: str) -> None:
     """After a statement that does not fit the schema: say so if the version, or the session, is another one."""
     with contextlib.suppress(_driver_error()):
         connection.rollback()
-        _refuse_unfit(connection.execute(_FIT).fetchone(), mark)
+        _refuse_unfit_session(connection.execute(_FIT).fetchone(), mark)
 
 
 def _refuse_another_version(row: Any, newer: str = faults.MIGRATED) -> None:
@@ -327,22 +298,12 @@ def _refuse_another_version(row: Any, newer: str = faults.MIGRATED) -> None:
 
 
 def _refuse_another_schema(connection: "psycopg.Connection[Any]", newer: str) -> None:
-    there: Any = connection.execute(_THERE).fetchone()
+    there: Any = connection.execute(_SCHEMA_SEEN).fetchone()
     if there["unusable"]:
         raise LedgerError(faults.NO_RIGHTS)
     if not there["there"]:
         raise LedgerError(faults.NO_LEDGER)
     _refuse_another_version(connection.execute(f"SELECT {_VERSION} AS version".encode()).fetchone(), newer)
-
-
-def _refuse_rights(row: Any, *, is_owner: bool) -> None:
-    if row["frozen"]:
-        raise LedgerError(faults.REPLICA)
-    if row["unlogged"]:
-        raise LedgerError(faults.UNSAFE)
-    may_call_a_part = bool(row["callable"]) and not (row["steward"] and all(row["callable"]))
-    if (row["powerful"] or may_call_a_part) and not is_owner:
-        raise LedgerError(faults.TOO_MANY_RIGHTS)
 
 
 def _clean(connection: "psycopg.Connection[Any]") -> None:

@@ -39,7 +39,12 @@ class Function:
         return f"discreet.{self.name}({', '.join(kind for _, kind in self.parameters)})"
 
     @property
-    def create(self) -> str:
+    def regprocedure(self) -> str:
+        """Its signature as the catalogue writes it where its schema is in the search path."""
+        return f"{self.name}({','.join(kind.lower() for _, kind in self.parameters)})"
+
+    @property
+    def create_statement(self) -> str:
         """The statement that makes it."""
         given = ", ".join(f"given_{name} {kind}" for name, kind in self.parameters)
         security = " SECURITY DEFINER" if self.is_of_steward else ""
@@ -56,16 +61,16 @@ class Trigger:
     name: str
     table: str
     acts: tuple[str, ...]
-    each: str
+    level: str
     function: str
 
     @property
-    def create(self) -> str:
+    def create_statement(self) -> str:
         """The statement that makes it."""
         acts = " OR ".join(self.acts)
         return (
             f"CREATE TRIGGER {self.name} BEFORE {acts} ON discreet.{self.table}"
-            f" FOR EACH {self.each} EXECUTE FUNCTION discreet.{self.function}()"
+            f" FOR EACH {self.level} EXECUTE FUNCTION discreet.{self.function}()"
         )
 
 

@@ -1,4 +1,4 @@
-"""Making and migrating a ledger's schema on PostgreSQL, and the rights of its roles.
+"""Making and migrating a ledger's schema on PostgreSQL.
 
 A new schema is made from its description (`schema/`). An older one is changed in steps, each run in one transaction
 together with the line that records it: killed half-way, it never happened. An advisory lock lets one migration run at a
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import LedgerError
 from discreet.ledger.records import faults
 from discreet.ledger.records.chain import now
-from discreet.ledger.stores import postgres_functions
-from discreet.ledger.stores.schema import rights, tables
+from discreet.ledger.stores import postgres_functions, postgres_rights
+from discreet.ledger.stores.schema import tables
 from discreet.version import __version__
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ VERSION = 7
 FIRST_WITH_STEWARDS = 7
 LOCK = 0x64697363
 
-_THERE = "SELECT 1 FROM pg_tables WHERE schemaname = 'discreet' AND tablename = 'schema_versions'"
+_SCHEMA_MADE = "SELECT 1 FROM pg_tables WHERE schemaname = 'discreet' AND tablename = 'schema_versions'"
 _ANCHORS = """SELECT 1 FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace
 WHERE nspname = 'discreet_anchors' AND relname = 'documents'"""
-_PLACE = """SELECT 'postgresql ' || system_identifier || '/' || oid
+_IDENTITY = """SELECT system_identifier || '/' || oid
 FROM pg_control_system(), pg_database WHERE datname = current_database()"""
 _OWN_TRIGGERS = """SELECT format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass) AS text FROM pg_trigger
 JOIN pg_class ON pg_class.oid = tgrelid
@@ -38,27 +38,6 @@ WHERE relnamespace = to_regnamespace('discreet') AND NOT tgisinternal"""
 _OWN_FUNCTIONS = """SELECT format('DROP ROUTINE %s', oid::regprocedure) AS text FROM pg_proc
 WHERE pronamespace = to_regnamespace('discreet')"""
 _OWNER = "SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = 'discreet'"
-_SERVICES = """SELECT DISTINCT pg_get_userbyid(grantee) FROM pg_class, aclexplode(relacl)
-WHERE relnamespace = to_regnamespace('discreet') AND relname = 'events' AND grantee NOT IN (0, relowner)
-  AND privilege_type = 'INSERT'"""
-_OF_STEWARD = f"""pronamespace = to_regnamespace('discreet') AND prosecdef
-  AND proname IN ({", ".join(f"'{each.name}'" for each in postgres_functions.steward_functions())})"""
-# Who may call every one of them, by their names, as an earlier version had other parameters; one makes no steward.
-_STEWARDS = f"""SELECT pg_get_userbyid(grantee) FROM pg_proc, aclexplode(proacl)
-WHERE {_OF_STEWARD} AND grantee NOT IN (0, proowner)
-GROUP BY grantee HAVING count(DISTINCT proname) = (SELECT count(DISTINCT proname) FROM pg_proc WHERE {_OF_STEWARD})"""
-_BY_DEFAULT = """SELECT DISTINCT pg_get_userbyid(grantee) FROM pg_default_acl, aclexplode(defaclacl)
-WHERE defaclnamespace IN (0, to_regnamespace('discreet')) AND grantee NOT IN (0, defaclrole)
-  AND defaclrole = (SELECT nspowner FROM pg_namespace WHERE nspname = 'discreet')
-  AND privilege_type = CASE defaclobjtype WHEN 'f' THEN 'EXECUTE' WHEN 'r' THEN 'INSERT' END"""
-_GRANTEES = """SELECT DISTINCT pg_get_userbyid(grantee) FROM (
-  SELECT relacl AS acl, relowner AS owner FROM pg_class WHERE relnamespace = to_regnamespace('discreet')
-  UNION ALL SELECT attacl, relowner FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
-  WHERE relnamespace = to_regnamespace('discreet')
-  UNION ALL SELECT proacl, proowner FROM pg_proc WHERE pronamespace = to_regnamespace('discreet')
-  UNION ALL SELECT nspacl, nspowner FROM pg_namespace WHERE nspname = 'discreet') AS o, aclexplode(acl)
-WHERE grantee NOT IN (0, owner)"""
-_ALL_ROUTINES = "REVOKE ALL ON ALL ROUTINES IN SCHEMA discreet FROM {} CASCADE"
 _IN_DISCREET = re.compile(r"\b(REFERENCES|ON) (\w+) \(")
 
 
@@ -78,26 +57,27 @@ def tables_and_indexes() -> Iterator[str]:
         yield _IN_DISCREET.sub(r"\1 discreet.\2 (", index)
 
 
-def migrate(
-    connection: "psycopg.Connection[Any]",
-    service: str,
-    steward: str | None = None,
-    scripts: Mapping[int, str] | None = None,
-) -> None:
-    """Bring the schema to the newest version, each step whole or not at all, and give the roles their rights.
+def make_or_migrate(connection: "psycopg.Connection[Any]", service: str, steward: str | None = None) -> None:
+    """Make the schema, or bring it to the newest version, and give the roles their rights.
 
     Roles that were services or stewards before stay what they were.
     """
-    known = steps() if scripts is None else scripts
     with _alone(connection):
-        if schema_version(connection) > max(known):
+        if schema_version(connection) > VERSION:
             raise LedgerError(faults.NEWER)
         if schema_version(connection) == 0:
             refuse_anchors(connection)
-        connection.execute("CREATE SCHEMA IF NOT EXISTS discreet")
-        _act_as_owner(connection)
-        if schema_version(connection) == 0 and scripts is None:
+            connection.execute("CREATE SCHEMA IF NOT EXISTS discreet")
+            _act_as_owner(connection)
             _make(connection)
+    run_steps(connection, steps())
+    with _alone(connection):
+        _act_as_owner(connection)
+        postgres_rights.grant(connection, service, steward)
+
+
+def run_steps(connection: "psycopg.Connection[Any]", known: Mapping[int, str]) -> None:
+    """Run the steps to later versions than that of the schema, each whole or not at all."""
     for version in sorted(known):
         with _alone(connection):
             if version <= schema_version(connection):
@@ -105,18 +85,14 @@ def migrate(
             _act_as_owner(connection)
             if version > 1:  # charges read this table first: those under way are waited for, and others see the version
                 connection.execute("LOCK TABLE discreet.schema_versions IN ACCESS EXCLUSIVE MODE")
-            stewards = _column(connection, _STEWARDS) if version > FIRST_WITH_STEWARDS else set()
+            stewards = postgres_rights.stewards(connection) if version > FIRST_WITH_STEWARDS else set()
             connection.execute(known[version].encode())
             if version == VERSION:
                 _make_rules(connection)
-            for role in stewards:
-                _run_for(connection, role, _steward_grants())
+            postgres_rights.grant_to_stewards(
+                connection, stewards
+            )  # functions that are made anew have lost their grants
             _record(connection, version)
-    if max(known) < VERSION:  # in tests of earlier versions
-        return
-    with _alone(connection):
-        _act_as_owner(connection)
-        _grant(connection, service, steward)
 
 
 def create_with_rows(connection: "psycopg.Connection[Any]", fill: "Fill") -> None:
@@ -134,9 +110,9 @@ def refuse_anchors(connection: "psycopg.Connection[Any]") -> None:
         raise LedgerError(faults.DATABASE_OF_ANCHORS)
 
 
-def place(connection: "psycopg.Connection[Any]") -> str:
+def database_identity(connection: "psycopg.Connection[Any]") -> str:
     """Which cluster and database it is; the same by any address, another for every other one."""
-    (found,) = connection.execute(_PLACE).fetchone() or ("",)
+    (found,) = connection.execute(_IDENTITY).fetchone() or ("",)
     return str(found)
 
 
@@ -149,24 +125,20 @@ def _make(connection: "psycopg.Connection[Any]", fill: "Fill | None" = None) -> 
     else:
         fill(connection)
     _make_rules(connection)
-    for role in sorted(_column(connection, _GRANTEES)):  # what default privileges of the owner gave, before any grant
-        _run_for(connection, role, _revocations())
-    connection.execute("REVOKE ALL ON ALL TABLES IN SCHEMA discreet FROM PUBLIC")
+    postgres_rights.revoke_defaults(connection)
     _record(connection, VERSION)
 
 
 def _make_rules(connection: "psycopg.Connection[Any]") -> None:
     """Make every function and trigger anew, in place of those that are there."""
     for found in (_OWN_TRIGGERS, _OWN_FUNCTIONS):
-        for drop in sorted(_column(connection, found)):
+        for (drop,) in connection.execute(found.encode()).fetchall():
             connection.execute(drop.encode())
-    made = [each.create for each in postgres_functions.functions()]
-    made += [each.create for each in postgres_functions.triggers()]
+    made = [each.create_statement for each in postgres_functions.functions()]
+    made += [each.create_statement for each in postgres_functions.triggers()]
     for statement in made:
         connection.execute(statement.encode())
-    connection.execute(_ALL_ROUTINES.format("PUBLIC").encode())  # which may call any new function
-    for role in sorted(_column(connection, _GRANTEES)):  # default privileges of the owner may have let others call it
-        _run_for(connection, role, iter([_ALL_ROUTINES]))
+    postgres_rights.revoke_routines(connection)
 
 
 def _record(connection: "psycopg.Connection[Any]", version: int) -> None:
@@ -198,65 +170,7 @@ def wait_for_lock(connection: "psycopg.Connection[Any]") -> None:
 def schema_version(connection: "psycopg.Connection[Any]") -> int:
     """The version of the schema; 0 where there is none."""
     # Not to_regclass: after a wait for the lock it may still remember that there was no such table.
-    if connection.execute(_THERE).fetchone() is None:
+    if connection.execute(_SCHEMA_MADE).fetchone() is None:
         return 0
     found = connection.execute("SELECT COALESCE(max(version), 0) FROM discreet.schema_versions").fetchone()
     return int(found[0]) if found else 0
-
-
-def _grant(connection: "psycopg.Connection[Any]", service: str, steward: str | None) -> None:
-    """Give every service and every steward exactly their rights in place of those that they had.
-
-    A role that default privileges of the owner name is neither, unless it is named here. Others only read.
-    """
-    by_default = _column(connection, _BY_DEFAULT)
-    stewards = (_column(connection, _STEWARDS) - by_default) | ({steward} if steward else set())
-    services = (_column(connection, _SERVICES) - by_default) | {service} | stewards
-    for role in sorted(_column(connection, _GRANTEES) - services):
-        _run_for(connection, role, _revocations_but_reading())
-    for role in sorted(services):
-        _run_for(connection, role, _revocations())
-        _run_for(connection, role, _service_grants())
-    for role in sorted(stewards):
-        _run_for(connection, role, _steward_grants())
-
-
-def _column(connection: "psycopg.Connection[Any]", question: str) -> set[str]:
-    return {value for (value,) in connection.execute(question.encode()).fetchall()}
-
-
-def _revocations() -> Iterator[str]:
-    yield "REVOKE ALL ON ALL TABLES IN SCHEMA discreet FROM {} CASCADE"
-    yield _ALL_ROUTINES
-    yield "REVOKE ALL ON SCHEMA discreet FROM {} CASCADE"
-    for table, names in ((table, ", ".join(tables.columns(table))) for table in tables.TABLES):
-        yield f"REVOKE ALL ({names}) ON discreet.{table} FROM {{}} CASCADE"
-
-
-def _revocations_but_reading() -> Iterator[str]:
-    changes = "INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER"
-    yield f"REVOKE {changes} ON ALL TABLES IN SCHEMA discreet FROM {{}} CASCADE"
-    yield _ALL_ROUTINES
-    yield "REVOKE CREATE ON SCHEMA discreet FROM {} CASCADE"
-    for table, names in ((table, ", ".join(tables.columns(table))) for table in tables.TABLES):
-        yield f"REVOKE INSERT ({names}), UPDATE ({names}), REFERENCES ({names}) ON discreet.{table} FROM {{}} CASCADE"
-
-
-def _service_grants() -> Iterator[str]:
-    yield "GRANT USAGE ON SCHEMA discreet TO {}"
-    yield f"GRANT SELECT ON {', '.join(f'discreet.{table}' for table in rights.READ)} TO {{}}"
-    yield f"GRANT INSERT ON {', '.join(f'discreet.{table}' for table in rights.ADDED)} TO {{}}"
-    for table, names in rights.CHANGED.items():
-        yield f"GRANT UPDATE ({', '.join(names)}) ON discreet.{table} TO {{}}"
-
-
-def _steward_grants() -> Iterator[str]:
-    for function in postgres_functions.steward_functions():
-        yield f"GRANT EXECUTE ON FUNCTION {function.signature} TO {{}}"
-
-
-def _run_for(connection: "psycopg.Connection[Any]", role: str, statements: Iterator[str]) -> None:
-    from psycopg import sql  # noqa: PLC0415 - an optional driver
-
-    for statement in statements:
-        connection.execute(sql.SQL(statement).format(sql.Identifier(role)))

@@ -27,7 +27,9 @@ from discreet.home.durable_files import sync_directory
 from discreet.ledger.records import faults
 from discreet.ledger.stores import sqlite_schema as schema
 from discreet.ledger.stores.schema import tables
+from discreet.ledger.stores.sqlite_backup import copy_to
 from discreet.ledger.stores.sqlite_migrations import migrate
+from discreet.ledger.stores.sqlite_schema import Destination
 from discreet.ledger.transactions.steward import StewardWrite
 from discreet.ledger.transactions.store import Row, Statement, Transaction, UnknownOutcomeError, Values
 
@@ -35,9 +37,8 @@ T = TypeVar("T")
 
 MEMORY = ":memory:"
 PATIENCE = 60.0
-UNWRITABLE_BACKUP = (
-    "the backup cannot be written; check its path, its directory, their rights and the space on its disk"
-)
+READER_PATIENCE = 5.0
+"""Seconds to wait for another process; a reader waits only while the file is being migrated."""
 
 _SENTENCES = {
     sqlite3.SQLITE_NOTADB: faults.FOREIGN,
@@ -102,15 +103,21 @@ def _sqlite(statement: str) -> str:
 class SQLiteStore:
     """A ledger's file (or memory), opened, checked and ready to be written.
 
-    A file whose ledger was moved opens only with the place that it was `moved_to`, for a move that is run again.
+    A file whose ledger was moved opens only with the identity of the database that it was `moved_to`, for a move that
+    is run again. With `read_only` nothing is made, migrated, locked or written; no writer waits for it, and it waits
+    for none.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, moved_to: str | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, moved_to: str | None = None, read_only: bool = False) -> None:
         self._path = MEMORY if os.fspath(path) == MEMORY else str(Path(path).absolute())
+        self._moved_to = moved_to
+        self._read_only = read_only
         self._lock = threading.Lock()
         self._is_closed = False
         with _OPENING:
-            self._connected = _ProcessConnection(_open_database(self._path, moved_to), os.getpid())
+            if not read_only:
+                _prepare(self._path)
+            self._connected = _ProcessConnection(self._open(), os.getpid())
             try:
                 self._file = identity(self._path)
             except LedgerError:
@@ -121,6 +128,7 @@ class SQLiteStore:
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         """Run work under the file's write lock and commit what it wrote; on any exception nothing is written."""
+        self._refuse_reader()
         with self._begin("BEGIN IMMEDIATE") as connection:
             _refuse_another_version(connection)
             done = SQLiteTransaction(connection)
@@ -144,10 +152,10 @@ class SQLiteStore:
         """A file has no roles; one that cannot be written is refused."""
         self.run(lambda _: None)
 
-    def findings(self, *, pages: bool = True) -> list[str]:
-        """What is wrong with the file itself: its pages and constraints if wanted, its rules, its schema's version."""
+    def findings(self, *, full: bool) -> list[str]:
+        """What is wrong with the file itself: its rules, its schema's version; with `full` its pages too."""
         with self._begin("BEGIN DEFERRED") as connection:
-            return list(schema.findings(connection, pages=pages))
+            return list(schema.findings(connection, pages=full))
 
     @contextlib.contextmanager
     def _begin(self, begin: str) -> Iterator[sqlite3.Connection]:
@@ -164,29 +172,32 @@ class SQLiteStore:
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the ledger as it stands now to a new file; other processes go on charging meanwhile."""
+        self._refuse_reader()
         with self._begin("BEGIN DEFERRED") as connection:
-            _copy(connection, Path(path).absolute())
+            copy_to(connection, Path(path).absolute())
 
     @property
-    def destination(self) -> str | None:
-        """The place where the ledger goes on; None for a ledger that was not moved."""
+    def destination(self) -> Destination | None:
+        """The database in which the ledger goes on; None for a ledger that was not moved."""
         with self._begin("BEGIN DEFERRED") as connection:
-            return schema.moved_to(connection)
+            return schema.destination(connection)
 
-    def move(self, place: str, receive: Callable[[str, Iterator[tuple[object, ...]]], None]) -> None:
-        """Hand over the rows of each table, and record that the ledger goes on at another place.
+    def move(self, to: Destination, receive: Callable[[str, Iterator[tuple[object, ...]]], None]) -> None:
+        """Hand over the rows of each table but the versions of the schema, and record where the ledger goes on.
 
-        Nobody writes meanwhile, and nothing is written to the file afterwards. The place is compared under the lock
-        of writers: a move to another one may have ended since the file was opened.
+        Nobody writes meanwhile, and nothing is written to the file afterwards. The destination is compared under the
+        lock of writers: a move to another one may have ended since the file was opened.
         """
         with self._begin("BEGIN IMMEDIATE") as connection:
-            _refuse_another_place(connection, place)
-            if schema.moved_to(connection) is None:
+            _refuse_another_destination(connection, to.identity)
+            if schema.destination(connection) is None:
                 _refuse_another_version(connection)
             for table in tables.TABLES:
-                receive(table, map(tuple, connection.execute(f"SELECT * FROM {table}")))
-            if schema.moved_to(connection) is None:
-                schema.record_move(connection, place)
+                if table != "schema_versions":
+                    names = ", ".join(tables.columns(table))
+                    receive(table, map(tuple, connection.execute(f"SELECT {names} FROM {table}")))
+            if schema.destination(connection) is None:
+                schema.record_move(connection, to)
             _commit(connection)
 
     def close(self) -> None:
@@ -212,8 +223,17 @@ class SQLiteStore:
         if self._is_closed:
             raise LedgerError(faults.CLOSED)
         if self._connected.connection is None:
-            self._connected.connection = _check_and_migrate(_connect(self._path))
+            self._connected.connection = self._open()
         return self._connected.connection
+
+    def _open(self) -> sqlite3.Connection:
+        with sentences():
+            opened = _open_to_read if self._read_only else _open_to_write
+            return opened(self._path, self._moved_to)
+
+    def _refuse_reader(self) -> None:
+        if self._read_only:
+            raise LedgerError(faults.READ_ONLY)
 
     def _refuse_a_hidden_fork(self) -> None:
         if self._connected.pid != os.getpid():
@@ -297,22 +317,19 @@ def _with_one_name(path: Path) -> os.stat_result:
     raise LedgerError(faults.LINKED)
 
 
-def _open_database(path: str, moved_to: str | None = None) -> sqlite3.Connection:
+def _prepare(path: str) -> None:
+    """Make the file of a ledger where there is none."""
     if sqlite3.sqlite_version_info < (3, 37):
         raise LedgerError(faults.OLD_SQLITE)
-    with sentences():
-        if path == MEMORY:
-            connection = _connect(path)
-            schema.create(connection)
-            return connection
-        _create_unless_there(Path(path))
-        return _check_and_migrate(_connect(path), moved_to)
+    if path != MEMORY:
+        with sentences():
+            _create_unless_there(Path(path))
 
 
-def _connect(path: str) -> sqlite3.Connection:
+def _connect(path: str, patience: float = PATIENCE) -> sqlite3.Connection:
     address = path if path == MEMORY else f"{Path(path).as_uri()}?mode=rw"
     connection = sqlite3.connect(
-        address, timeout=PATIENCE, isolation_level=None, check_same_thread=False, uri=path != MEMORY
+        address, timeout=patience, isolation_level=None, check_same_thread=False, uri=path != MEMORY
     )
     connection.row_factory = sqlite3.Row
     connection.execute("PRAGMA foreign_keys = ON")
@@ -320,20 +337,58 @@ def _connect(path: str) -> sqlite3.Connection:
     return connection
 
 
-def _check_and_migrate(connection: sqlite3.Connection, moved_to: str | None = None) -> sqlite3.Connection:
+def _open_to_write(path: str, moved_to: str | None) -> sqlite3.Connection:
     """The header is read before anything is set, so that a file of somebody else's stays as it is."""
-    try:
+    connection = _connect(path)
+    with _closing_on_error(connection):
+        if path == MEMORY:
+            schema.create(connection)
+            return connection
         _refuse_foreign(connection)
-        _refuse_another_place(connection, moved_to)
+        _refuse_another_destination(connection, moved_to)
         _make_durable(connection)
-        if schema.moved_to(connection) is None:
+        if schema.destination(connection) is None:
             migrate(connection)
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("ROLLBACK")
+    return connection
+
+
+def _open_to_read(path: str, moved_to: str | None) -> sqlite3.Connection:
+    """The file is opened for writing, with `query_only`.
+
+    SQLite's read-only mode would leave its -wal and -shm files behind, in the name of the account that reads. The last
+    process to close a ledger folds the log of commits into the file.
+    """
+    _refuse_missing(Path(path))
+    connection = _connect(path, READER_PATIENCE)
+    with _closing_on_error(connection):
+        connection.execute("PRAGMA query_only = ON")
+        _refuse_foreign(connection)
+        _refuse_another_destination(connection, moved_to)
+        version = schema.pragma(connection, "user_version")
+        if version not in (schema.VERSION, schema.MOVED):
+            raise LedgerError(faults.NEWER if version > schema.VERSION else faults.OLDER_FILE)
+    return connection
+
+
+@contextlib.contextmanager
+def _closing_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
     except BaseException:
         connection.close()
         raise
-    return connection
+
+
+def _refuse_missing(path: Path) -> None:
+    try:
+        if path.stat().st_size == 0:
+            raise LedgerError(faults.EMPTY)
+    except (FileNotFoundError, NotADirectoryError):
+        raise LedgerError(faults.NO_FILE) from None
+    except OSError:
+        raise LedgerError(faults.UNWRITABLE) from None
 
 
 def _refuse_foreign(connection: sqlite3.Connection) -> None:
@@ -341,16 +396,16 @@ def _refuse_foreign(connection: sqlite3.Connection) -> None:
         raise LedgerError(faults.FOREIGN)
 
 
-def _refuse_another_place(connection: sqlite3.Connection, moved_to: str | None) -> None:
-    destination = schema.moved_to(connection)
-    if destination in (None, moved_to):
+def _refuse_another_destination(connection: sqlite3.Connection, moved_to: str | None) -> None:
+    destination = schema.destination(connection)
+    if destination is None or destination.identity == moved_to:
         return
     if moved_to is None:
         raise LedgerError(faults.IN_POSTGRES)
     raise ParameterError(
         "a ledger to be moved to this database",
         because="its file says that it moved to another one, and no ledger has two",
-        instead=f"the address of that database: {destination}, by pg_control_system() and pg_database",
+        instead=f"the address of the database that the file names, which was {destination.address}",
     )
 
 
@@ -384,37 +439,6 @@ def _create(path: Path) -> None:
             os.link(draft, path)
     finally:
         Path(draft).unlink()
-    sync_directory(path.parent)
-
-
-def _copy(source: sqlite3.Connection, path: Path) -> None:
-    """A copy appears whole or not at all; its name is taken first, so that it replaces nothing."""
-    try:
-        path.touch(mode=0o600, exist_ok=False)
-        try:
-            _copy_over(source, path)
-        except BaseException:
-            path.unlink()
-            raise
-    except FileExistsError:
-        raise ParameterError(
-            f"a backup at {str(path)!r}",
-            because="there is something at that path, and a backup replaces nothing",
-            instead="a path where there is nothing yet",
-        ) from None
-    except (OSError, sqlite3.Error):
-        raise LedgerError(UNWRITABLE_BACKUP) from None
-
-
-def _copy_over(source: sqlite3.Connection, path: Path) -> None:
-    descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
-    os.close(descriptor)
-    try:
-        with contextlib.closing(sqlite3.connect(draft)) as target:
-            source.backup(target)
-        Path(draft).replace(path)
-    finally:
-        Path(draft).unlink(missing_ok=True)
     sync_directory(path.parent)
 
 

@@ -4,13 +4,13 @@ A step that changes tables makes them anew and copies their rows: SQLite cannot 
 last step gives tables their checks, keys and triggers; a step before it leaves plain tables to the next one.
 """
 
-import re
 import sqlite3
 from collections.abc import Mapping
 
 from discreet.errors import LedgerError
 from discreet.ledger.records import faults
 from discreet.ledger.records.quota import MOST_FAILURES
+from discreet.ledger.stores.schema import tables
 from discreet.ledger.stores.sqlite_schema import INDEXES, TABLE_NAMES, TABLES, TRIGGERS, VERSION, pragma, record
 
 
@@ -56,7 +56,7 @@ def _plain_tables(kept: tuple[str, ...], made: Mapping[str, str]) -> tuple[str, 
 def _tables_with_rules(made: Mapping[str, str]) -> tuple[str, ...]:
     """The tables of this version, from the rows of those that are there."""
     rows = {table: made.get(table, f"SELECT * FROM main.{table}") for table in TABLE_NAMES}
-    columns = {table: ", ".join(_columns(text)) for table, text in zip(TABLE_NAMES, TABLES, strict=True)}
+    columns = {table: ", ".join(tables.columns(table)) for table in TABLE_NAMES}
     return (
         *(f"CREATE TEMP TABLE new_{table} AS SELECT {columns[table]} FROM ({rows[table]})" for table in TABLE_NAMES),
         *(f"DROP TABLE IF EXISTS main.{table}" for table in reversed(TABLE_NAMES)),
@@ -66,11 +66,6 @@ def _tables_with_rules(made: Mapping[str, str]) -> tuple[str, ...]:
         *TRIGGERS,
         *(f"DROP TABLE temp.new_{table}" for table in TABLE_NAMES),
     )
-
-
-def _columns(statement: str) -> list[str]:
-    """The columns of a CREATE TABLE, each on a line of its own."""
-    return re.findall(r"^  ([a-z_]+) (?:TEXT|INTEGER|BLOB)\b", statement, re.MULTILINE)
 
 
 # What an analyst spent and failed is what the chain records.

@@ -4,6 +4,7 @@ import re
 import secrets
 import sqlite3
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from discreet.ledger.records.chain import now
 from discreet.ledger.stores.schema import rules, tables
@@ -101,18 +102,26 @@ def record(connection: sqlite3.Connection, version: int) -> None:
     connection.execute(f"PRAGMA user_version = {version:d}")
 
 
-def record_move(connection: sqlite3.Connection, place: str) -> None:
-    """Write down that the ledger goes on at another place; the file is not changed after this."""
-    connection.execute("INSERT INTO schema_versions VALUES (?, ?, ?)", (MOVED, now(), place))
+class Destination(NamedTuple):
+    """The database in which a moved ledger goes on: its identity, the same by any address, and an address of it."""
+
+    identity: str
+    address: str
+
+
+def record_move(connection: sqlite3.Connection, to: Destination) -> None:
+    """Write down that the ledger goes on in a database; the file is not changed after this."""
+    connection.execute("INSERT INTO schema_versions VALUES (?, ?, ?)", (MOVED, now(), "\n".join(to)))
     connection.execute(f"PRAGMA user_version = {MOVED:d}")
 
 
-def moved_to(connection: sqlite3.Connection) -> str | None:
-    """The place where the ledger goes on; None for a ledger that was not moved."""
+def destination(connection: sqlite3.Connection) -> Destination | None:
+    """The database in which the ledger goes on; None for a ledger that was not moved."""
     if pragma(connection, "user_version") != MOVED:
         return None
     found = connection.execute("SELECT library FROM schema_versions WHERE version = ?", (MOVED,)).fetchone()
-    return str(found[0]) if found else ""
+    identity, _, address = str(found[0] if found else "").partition("\n")
+    return Destination(identity, address)
 
 
 def pragma(connection: sqlite3.Connection, name: str) -> int:

@@ -55,8 +55,8 @@ class Store(Protocol):
     def refuse_service(self) -> None:
         """Refuse who may not make the steward's writes, before an act of theirs writes anything anywhere."""
 
-    def findings(self) -> list[str]:
-        """What is wrong with the database itself: its pages, its rules, its schema's version."""
+    def findings(self, *, full: bool) -> list[str]:
+        """What is wrong with the database itself: its rules, its schema's version; with `full` its pages too."""
 
     def close(self) -> None:
         """Let go of the database."""

@@ -19,7 +19,7 @@ RENDERED = {
     f"schema-{sqlite_schema.VERSION}.sqlite.sql": sqlite_schema.STATEMENTS,
     f"schema-{postgres_schema.VERSION}.postgres.sql": (
         *postgres_schema.tables_and_indexes(),
-        *(each.create for each in (*postgres_functions.functions(), *postgres_functions.triggers())),
+        *(each.create_statement for each in (*postgres_functions.functions(), *postgres_functions.triggers())),
     ),
 }
 

@@ -4,18 +4,15 @@
     steward   registers datasets, sets budgets and quotas, lists keys, recovers; by functions alone
     service   charges, answers, and records failures and findings
 
-The steward may also do what the service may. Nobody else may do anything, and nobody may delete.
+The steward may also do what the service may. Other roles may read, if the owner grants it. No role may delete.
 """
 
 from collections.abc import Mapping
 
 from discreet.ledger.records.quota import EVERYONE, MOST_FAILURES
 from discreet.ledger.stores.schema.rules import RefusedChange
-from discreet.ledger.stores.schema.tables import TABLES
 from discreet.ledger.transactions import steward
 
-READ = tuple(TABLES)
-"""The tables that the service reads."""
 ADDED = ("analysts", "events", "reservations", "answers", "halts")
 """The tables to which the service adds rows."""
 CHANGED: Mapping[str, tuple[str, ...]] = {

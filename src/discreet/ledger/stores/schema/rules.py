@@ -6,7 +6,7 @@ condition on the rows OLD and NEW in the words of PostgreSQL; both stores evalua
 
 from dataclasses import dataclass
 
-from discreet.ledger.stores.schema.tables import TABLES
+from discreet.ledger.stores.schema.tables import TABLES, primary_key
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,6 @@ def _has_charges(dataset: str) -> str:
 FROZEN = ("schema_versions", "ledger", "keys", "aliases", "events", "answers")
 """The tables whose rows never change; rows of no table are deleted."""
 
-_PRIMARY_KEYS = {"datasets": ("name",), "versions": ("dataset", "version"), "reservations": ("dataset", "sequence")}
-_PRIMARY_KEYS |= {"answers": ("dataset", "reservation"), "aliases": ("alias",), "halts": ("id",)}
-_PRIMARY_KEYS |= {"analysts": ("dataset", "analyst"), "events": ("dataset", "sequence"), "keys": ("sequence",)}
-
 APPEND_ONLY = (
     *(RefusedChange(f"{table}_never_change", table, "UPDATE", "", f"{table} are append-only") for table in FROZEN),
     *(RefusedChange(f"{table}_never_vanish", table, "DELETE", "", f"{table} are never deleted") for table in TABLES),
@@ -48,7 +44,9 @@ WRITTEN_ONCE = tuple(
         f"EXISTS (SELECT 1 FROM {table} WHERE {' AND '.join(f'{column} = NEW.{column}' for column in columns)})",
         f"{table} are never replaced",
     )
-    for table, columns in _PRIMARY_KEYS.items()
+    for table, columns in (
+        (table, primary_key(table)) for table in TABLES if table not in ("schema_versions", "ledger")
+    )
 )
 """For SQLite alone, where the DELETE of an INSERT OR REPLACE fires no trigger."""
 

@@ -10,7 +10,7 @@ The leases of reservations are the one thing that the chain does not seal: they 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 TABLES: Mapping[str, str] = {
     "schema_versions": """
@@ -178,6 +178,7 @@ INDEXES = (
 CHANGED_OFTEN = ("datasets", "analysts")
 """Tables whose rows every charge changes: PostgreSQL leaves half of each page free, so that the new row fits there."""
 
+_REFERENCE = re.compile(r"^  (\w+) [^{\n]* (REFERENCES \w+ \(\w+\))", re.MULTILINE)
 _TYPE = r'(?:TEXT|INTEGER|BIGINT|BYTEA)(?: COLLATE "C")?'
 _PRIMARY_KEY = re.compile(r"^  PRIMARY KEY \(([^)]*)\)", re.MULTILINE)
 _COLUMN = re.compile(rf"^  ([a-z_]+) ({_TYPE})( PRIMARY KEY)?( NOT NULL)?", re.MULTILINE)
@@ -198,3 +199,20 @@ def primary_key(table: str) -> tuple[str, ...]:
     body = TABLES[table]
     inline = tuple(name for name, _, is_key, _ in _COLUMN.findall(body) if is_key)
     return inline or tuple(_PRIMARY_KEY.findall(body)[0].split(", "))
+
+
+def foreign_keys(table: str) -> list[str]:
+    """The foreign keys of a table that PostgreSQL has, as constraints."""
+    return [f"FOREIGN KEY ({column}) {text}" for column, text in _REFERENCE.findall(TABLES[table])]
+
+
+def checks(table: str) -> Iterator[str]:
+    """The conditions of the checks of a table, in parentheses."""
+    text = TABLES[table]
+    for match in re.finditer(r"CHECK (?=\()", text):
+        depth = 0
+        for end in range(match.end(), len(text)):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            if depth == 0:
+                yield text[match.end() : end + 1]
+                break

@@ -9,7 +9,7 @@ from discreet.errors import LedgerError
 from discreet.ledger import SQLiteLedger
 from discreet.ledger.records import faults
 from discreet.ledger.stores import sqlite_schema
-from discreet.ledger.stores.sqlite_reader import SQLiteReader
+from discreet.ledger.stores.sqlite import SQLiteStore
 from discreet.ledger.transactions.store import Transaction
 
 
@@ -21,7 +21,7 @@ def file(path):
 
 def refuses(path, sentence):
     with pytest.raises(LedgerError) as caught:
-        SQLiteReader(path)
+        SQLiteStore(path, read_only=True)
     assert str(caught.value) == sentence
 
 
@@ -33,16 +33,16 @@ def version(path, number):
 
 def test_it_reads_and_leaves_no_file_behind(file):
     before = file.read_bytes()
-    reader = SQLiteReader(file)
+    reader = SQLiteStore(file, read_only=True)
     assert len(reader.ask(("SELECT id FROM ledger", {}))) == 1
-    assert reader.findings() == []
+    assert reader.findings(full=True) == []
     reader.close()
     assert file.read_bytes() == before
     assert list(file.parent.iterdir()) == [file]
 
 
 def test_it_writes_nothing_even_if_it_is_asked_to(file):
-    reader = SQLiteReader(file)
+    reader = SQLiteStore(file, read_only=True)
     with pytest.raises(LedgerError) as caught:
         reader.run(lambda _: None)
     assert str(caught.value) == faults.READ_ONLY
@@ -77,7 +77,7 @@ def test_another_version_is_refused_and_not_migrated(file):
 
 
 def test_a_closed_reader_says_so(file):
-    reader = SQLiteReader(file)
+    reader = SQLiteStore(file, read_only=True)
     reader.close()
     with pytest.raises(LedgerError) as caught:
         reader.ask(("SELECT id FROM ledger", {}))
