@@ -1,7 +1,7 @@
 """Homes of an owner and of machines over one ledger in PostgreSQL, each with a key and anchors of its own.
 
     homes = Homes(server.owner_url, directory, machines=3, shared=str(directory / "shared"))
-    with homes.open(server.service_url, 1) as ledger: ...
+    with homes.open_at(server.service_url, 1) as ledger: ...
     with homes.open_as_owner() as ledger: ...
 
 Home 0 is the owner's, which lists the keys of the others. All share a store of anchors.
@@ -26,41 +26,62 @@ class Homes:
     """
 
     def __init__(
-        self, owner_url: str, directory: Path, *, machines: int, shared: str, shared_for_service: str | None = None
+        self,
+        owner_url: str,
+        directory: Path,
+        *,
+        machines: int,
+        shared: str | None,
+        shared_for_service: str | None = None,
     ) -> None:
         self.directory = directory
         self.machines = range(1, machines + 1)
         self._owner_url = owner_url
         self._shared, self._shared_for_service = shared, shared_for_service or shared
-        PostgresLedger.create(owner_url, role=SERVICE, steward=STEWARD, **self._home(OWNERS), shared_anchors=shared)
+        PostgresLedger.create(owner_url, role=SERVICE, steward=STEWARD, **self.home(OWNERS), shared_anchors=shared)
+        for number in self.machines:
+            self.list_machine(number)
+
+    def list_machine(self, number: int) -> None:
+        """List the key of a machine, an act of the owner."""
+        public = Signer.at(self.home(number)["key"]).public
         with self.open_as_owner() as owner:
-            for number in self.machines:
-                public = Signer.at(self._home(number)["key"]).public
-                owner.list_key(public, name=f"machine {number}", reason="a test")
+            owner.list_key(public, name=f"machine {number}", reason="a test")
+
+    def recover(self, **evidence: object) -> None:
+        """Recover where the owner's key is, by the role that owns the database."""
+        with self.open_as_owner() as owner:
+            assert owner.recover(reason="a restore", **evidence)
+
+    def empty(self, number: int) -> None:
+        """Lose all that a machine knew, but for its key."""
+        shutil.rmtree(self.home(number)["anchors"], ignore_errors=True)
 
     @property
     def shared_anchors(self) -> str:
         """Where machines find the shared anchors."""
         return self._shared_for_service
 
-    def open(self, address: str, number: int) -> Ledger:
+    def open_at(self, address: str, number: int) -> Ledger:
         """The ledger as a process of a machine opens it."""
-        return PostgresLedger(address, **self._home(number), shared_anchors=self._shared_for_service)
+        return PostgresLedger(address, **self.home(number), shared_anchors=self._shared_for_service)
 
     def open_as_owner(self) -> Ledger:
         """The ledger as the owner of the database opens it, with the owner's key."""
-        return PostgresLedger(self._owner_url, as_owner=True, **self._home(OWNERS), shared_anchors=self._shared)
+        return PostgresLedger(self._owner_url, as_owner=True, **self.home(OWNERS), shared_anchors=self._shared)
 
     def open_in_empty_home(self, address: str, number: int) -> Ledger:
         """The ledger as a new machine opens it that has the key of another, and nothing else of it."""
-        home = self._home_at("empty")
-        shutil.copy(self._home(number)["key"], home["key"])
+        home = self.home_at("empty")
+        shutil.copy(self.home(number)["key"], home["key"])
         return PostgresLedger(address, **home, shared_anchors=self._shared_for_service)
 
-    def _home(self, number: int) -> dict[str, Path]:
-        return self._home_at(f"home-{number}")
+    def home(self, number: int) -> dict[str, Path]:
+        """The options by which a process of a machine has its home."""
+        return self.home_at(f"home-{number}")
 
-    def _home_at(self, name: str) -> dict[str, Path]:
+    def home_at(self, name: str) -> dict[str, Path]:
+        """The options by which a process has a home of some name."""
         home = self.directory / name
         home.mkdir(parents=True, exist_ok=True)
         return {"key": home / "key", "anchors": home / "anchors"}
@@ -80,14 +101,14 @@ def shared_anchors(ledger: Ledger) -> list[Anchor]:
 
 def homes_with_anchor_server(owner_url: str, anchor_server: PostgresServer, directory: Path, *, machines: int) -> Homes:
     """Homes whose shared anchors are in a database on another server."""
-    _prepare_for_anchors(anchor_server)
+    prepare_for_anchors(anchor_server.superuser_url)
     shared, for_service = anchor_server.owner_url, anchor_server.service_url
     return Homes(owner_url, directory, machines=machines, shared=shared, shared_for_service=for_service)
 
 
-def _prepare_for_anchors(server: PostgresServer) -> None:
+def prepare_for_anchors(superuser_url: str) -> None:
     """Let the owner of a database make a store of anchors there, and the service write in it."""
-    with psycopg.connect(server.superuser_url, autocommit=True) as connection:
+    with psycopg.connect(superuser_url, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA discreet_anchors AUTHORIZATION {OWNER}".encode())
         connection.execute(f"GRANT USAGE ON SCHEMA discreet_anchors TO {SERVICE}".encode())
         tables = f"ALTER DEFAULT PRIVILEGES FOR ROLE {OWNER} IN SCHEMA discreet_anchors GRANT ALL ON TABLES"

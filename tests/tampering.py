@@ -15,6 +15,7 @@ import itertools
 import json
 import re
 import sqlite3
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,14 +28,15 @@ from psycopg.rows import dict_row
 
 from discreet.accounting.costs import EPSILON_UNITS, NOTHING, Cost
 from discreet.ledger import Ledger
-from discreet.ledger.integrity.recovery import evidence
+from discreet.ledger.integrity.recovery import dataset_rows
 from discreet.ledger.integrity.replay import cost_in, replay_totals
 from discreet.ledger.integrity.store_pages import StorePages
 from discreet.ledger.integrity.verification import IntegrityFinding, open_findings, verify_dataset
 from discreet.ledger.records.chain import Kind, State, link_of
 from discreet.ledger.stores import postgres, sqlite
+from discreet.ledger.transactions import statements
 from discreet.ledger.transactions.statements import LedgerWriter
-from servers import DATABASE, OWNER, SERVICE, STEWARD, PostgresServer
+from servers import DATABASE, OWNER, SERVICE, STEWARD, PostgresServer, postgres_binaries
 
 TENTH = EPSILON_UNITS // 10
 PAGE = 3  # events in a page, so that short chains have several
@@ -95,7 +97,9 @@ class Hand:
 
     def findings(self, name: str | None = None) -> list[IntegrityFinding]:
         """What the rows as they are now show about one dataset or about all."""
-        every = list(evidence(LedgerWriter(self._work), name))
+        writer = LedgerWriter(self._work)
+        names = statements.names(writer) if name is None else [name]
+        every = [dataset_rows(writer, each) for each in names]
         found = [finding for held in every for finding in open_findings(held)]
         assert found == [finding for held in every for finding in self._findings_in_pages(held.name)]
         return found
@@ -234,6 +238,19 @@ def new_database(server: PostgresServer, name: str) -> Place:
         connection.execute(f"GRANT CONNECT ON DATABASE {name} TO {SERVICE}, {STEWARD}".encode())
     addresses = (server.service_url, server.superuser_url, server.owner_url, server.steward_url)
     return Place(*(address.removesuffix(DATABASE) + name for address in addresses))
+
+
+def dump_of(superuser_url: str) -> str:
+    """A dump of the ledger in a database, as pg_dump writes it."""
+    command = [postgres_binaries() / "pg_dump", "--schema=discreet", superuser_url]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def put_back_dump(superuser_url: str, dump: str) -> None:
+    """Restore a dump in the place of the ledger that is there."""
+    command = [postgres_binaries() / "psql", "--quiet", "--set=ON_ERROR_STOP=1", superuser_url]
+    text = "DROP SCHEMA discreet CASCADE;\n" + dump
+    subprocess.run(command, check=True, input=text, capture_output=True, text=True)
 
 
 def tenths(ledger: Ledger) -> Fraction | None:

@@ -1,11 +1,16 @@
 """An address is told from a path, and no part of one is shown."""
 
+import ast
+from pathlib import Path
+
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from discreet import ledger
 from discreet.cli import app
 from discreet.cli.address import NOT_SHOWN, in_lower_case, is_address, name, without_addresses
+from discreet.ledger.records import faults
 
 
 @pytest.mark.parametrize("text", ["postgresql://db/records", "postgres://ann:x@db", "PostgreSQL://db"])
@@ -56,6 +61,37 @@ def test_a_password_in_an_address_of_any_kind_is_not_shown(text):
 )
 def test_our_own_help_and_other_texts_are_shown_whole(text):
     assert without_addresses(text) == text
+
+
+def texts_of_the_ledger() -> list[str]:
+    """Every text in the source of the ledger, but docstrings, that has an address in a sentence."""
+    source = Path(ledger.__file__).parent
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in source.rglob("*.py")]
+    constants = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    texts = [each for each in constants if isinstance(each, str) and "postgresql://" in each and "\n" not in each]
+    return [text for text in texts if " " in text and "(?" not in text]  # and no regular expression
+
+
+def test_an_address_in_a_sentence_of_the_ledger_is_shown():
+    texts = texts_of_the_ledger()
+    assert faults.BAD_ADDRESS in texts
+    assert any(text.startswith("an address begins with postgresql://; ") for text in texts)
+    assert [text for text in texts if without_addresses(text) != text] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["postgresql:// u:SECRET@h", "postgresql://; u:SECRET@h", "postgresql://  u:SECRET@h/d", "postgresql://.SECRET"],
+)
+def test_a_password_after_the_scheme_alone_is_not_shown(text):
+    assert "SECRET" not in without_addresses(text)
+
+
+def test_bad_shared_anchors_are_refused_with_a_whole_sentence(tmp_path, monkeypatch):
+    ledger.SQLiteLedger(tmp_path / "ledger.sqlite").close()
+    monkeypatch.setenv("DISCREET_ANCHORS", "http://x/y")
+    refused = CliRunner().invoke(app, ["ledger", "anchor", "--ledger", str(tmp_path / "ledger.sqlite")])
+    assert refused.exception.because.startswith("an address begins with postgresql://; anything else")
 
 
 @pytest.mark.parametrize("words", [["run"], ["plan"], ["sql"]])

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -24,6 +25,7 @@ from discreet.cli import app
 from discreet.cli import ledger as ledger_commands
 from discreet.errors import BudgetError, LedgerError, NameNotFoundError, ParameterError
 from discreet.ledger import Dataset, Ledger, PostgresLedger, Receipt, Reservation, SQLiteLedger, State
+from discreet.ledger.reporting.health import CURE
 from discreet.ledger.stores.postgres_schema import VERSION
 from servers import SERVICE, STEWARD
 
@@ -166,7 +168,7 @@ def test_a_stopped_dataset_is_named_for_programs_too(run, path):
     with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute("DROP TRIGGER halts_are_written_once")
         raw.execute("INSERT INTO halts VALUES ('1', 'visits', 'now', 'it was edited', NULL)")
-    assert json.loads(run("show", "visits", "--json").stdout)["stopped"] == {"visits": "it was edited"}
+    assert json.loads(run("show", "visits", "--json").stdout)["stopped"] == {"visits": f"it was edited; {CURE}"}
 
 
 def test_findings_for_programs_go_with_the_exit_code(run, path):
@@ -243,7 +245,11 @@ def test_findings_end_with_1_and_stop_service_until_the_ledger_is_recovered(run,
     assert f"receipt {later.id} is not in the chain" in found.stdout
     with SQLiteLedger(path) as ledger, pytest.raises(LedgerError):
         charged(ledger, "99cc")
-    run("recover", "--reason", "an old copy was put back", "--receipt", str(held))
+    told = run("recover", "--reason", "an old copy was put back", "--receipt", str(held))
+    assert re.search(r"^  'visits': (epsilon [0-9.]+|nothing) was added, [0-9.]+ is spent$", told.stdout, re.MULTILINE)
+    again = run("recover", "--reason", "once more", "--json")
+    assert json.loads(again.stdout)["recovered"] == []
+    assert run("recover", "--reason", "once more").stdout.splitlines()[1] == "  nothing to recover in any dataset"
     assert said(run("verify")).endswith("everything agrees")
     with SQLiteLedger(path) as ledger:
         assert ledger.spent("visits").epsilon == 750_000_000_000
@@ -269,7 +275,7 @@ def test_a_recovery_needs_a_reason(run):
 
 
 def test_an_anchor_is_a_line_outside_the_ledger(run, discreet_home):
-    files = list((discreet_home / "anchors").iterdir())
+    files = list((discreet_home / "anchors").glob("*.jsonl"))  # beside them is the id of the home
     before = files[0].read_text().count("\n")
     assert said(run("anchor")) == "1 dataset anchored"
     assert files[0].read_text().count("\n") == before + 1
@@ -278,8 +284,9 @@ def test_an_anchor_is_a_line_outside_the_ledger(run, discreet_home):
 def test_the_key_and_the_anchors_can_be_elsewhere(path, tmp_path):
     places = ["--signing-key", str(tmp_path / "own.key"), "--anchors", str(tmp_path / "vault")]
     said(CliRunner().invoke(app, ["ledger", "key", "new", *places[:2]]))
+    said(CliRunner().invoke(app, ["ledger", "key", "take-over", "--reason", "r", "--ledger", str(path), *places]))
     said(CliRunner().invoke(app, ["ledger", "anchor", "--ledger", str(path), *places]))
-    assert len(list((tmp_path / "vault").iterdir())) == 1
+    assert len(list((tmp_path / "vault").glob("*[0-9a-f].jsonl"))) == 1
     assert (tmp_path / "own.key.public").exists()
 
 
@@ -356,7 +363,10 @@ def test_charges_that_were_left_are_forfeited_after_the_grace(run, path):
 
 def test_public_keys_are_listed_with_the_one_that_signs(path, discreet_home):
     (first,) = said(CliRunner().invoke(app, ["ledger", "key", "show"])).splitlines()
-    rotated = said(CliRunner().invoke(app, ["ledger", "key", "rotate"]))
+    rotated, following = said(CliRunner().invoke(app, ["ledger", "key", "rotate"])).splitlines()
+    assert following.endswith(
+        f"discreet ledger key list {rotated.split()[1]} --name NAME --reason TEXT --ledger LEDGER"
+    )
     listed = said(CliRunner().invoke(app, ["ledger", "key", "show"])).splitlines()
     assert first.endswith("signs")
     assert listed == [f"{first.removesuffix('signs')}retired", rotated]
@@ -398,6 +408,7 @@ def test_a_backup_is_a_ledger_of_its_own_and_replaces_nothing(run, path, tmp_pat
 
 def test_help_tells_every_command_in_a_whole_line():
     told = said(CliRunner().invoke(app, ["ledger", "--help"], env={"COLUMNS": "80"})).split("Commands:")[1]
+    told = told.partition("\n\n")[0]  # below are the variables
     assert [line.split()[0] for line in told.strip().splitlines()] == [*COMMANDS, "key"]
     assert "..." not in told
 

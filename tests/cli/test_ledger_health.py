@@ -6,6 +6,7 @@ import shutil
 from fractions import Fraction
 from pathlib import Path
 
+import psycopg
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -14,8 +15,9 @@ from discreet.accounting.filters import Budget
 from discreet.cli import app, exit_codes
 from discreet.ledger import Dataset, Ledger, PostgresLedger, Signer, SQLiteLedger
 from discreet.ledger.records import faults
+from discreet.ledger.reporting.health import CURE, KEYLESS, SCHEMA
 from servers import SERVICE, STEWARD, PostgresServer
-from tampering import new_database
+from tampering import new_database, tampering
 
 VISITS = Dataset(name="visits", source="v.csv", unit="one p", facts="{}", budget=Budget(epsilon=2))
 TENTH = events.PureEvent(Fraction(1, 10))
@@ -56,6 +58,45 @@ def test_a_ledger_that_serves_ends_with_0(path):
     assert document("--ledger", path, code=0)["problems"] == []
 
 
+def test_a_process_without_a_key_cannot_charge_and_that_is_a_problem_where_it_is_asked_for(path, monkeypatch, tmp_path):
+    monkeypatch.setenv("DISCREET_HOME", str(tmp_path / "empty"))
+    result = run("--ledger", path)
+    assert result.exit_code == exit_codes.OK
+    assert "This process has no signing key, so it cannot charge; 1 key may charge." in " ".join(result.stdout.split())
+    (problem,) = document("--ledger", path, "--needs-key", code=1)["problems"]
+    assert (problem["problem"], problem["what"]) == ("keys", KEYLESS)
+    monkeypatch.undo()
+
+
+@pytest.mark.full
+def test_a_role_that_may_do_too_much_is_a_problem_and_the_owner_is_not(durable_postgres):
+    place = new_database(durable_postgres, "powerful")
+    PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD)
+    for address in (place.service, place.steward, place.owner):
+        assert document("--ledger", address, code=0)["role_is_owner"] is (address == place.owner)
+    assert "This role owns the database" in run("--ledger", place.owner).stdout
+    assert "owns the database" not in run("--ledger", place.steward).stdout
+    (problem,) = document("--ledger", place.tamperer, code=1)["problems"]
+    assert (problem["problem"], problem["what"]) == ("rights", faults.TOO_MANY_RIGHTS)
+    with psycopg.connect(place.tamperer, autocommit=True) as connection:
+        connection.execute(f"GRANT DELETE ON discreet.events TO {SERVICE}")
+    (problem,) = document("--ledger", place.service, code=1)["problems"]
+    assert problem["what"] == faults.TOO_MANY_RIGHTS
+
+
+def test_a_finding_names_its_dataset_once_and_says_what_to_do(path, tmp_path):
+    with tampering(str(path)) as hand:
+        hand.execute("UPDATE datasets SET spent_epsilon = 0")
+    assert CliRunner().invoke(app, ["ledger", "verify", "--full", "--ledger", str(path)]).exit_code == 1
+    (problem,) = document("--ledger", path, code=1)["problems"]
+    assert problem["dataset"] == "visits"
+    assert "visits" not in problem["what"]
+    assert problem["what"].endswith(CURE)
+    shown = CliRunner().invoke(app, ["ledger", "show", "--ledger", str(path)])
+    assert shown.stderr.count("visits") == 1
+    assert "discreet ledger recover --ledger LEDGER --reason TEXT" in shown.stderr
+
+
 def test_an_older_copy_ends_with_1(path, tmp_path):
     shutil.copy(path, tmp_path / "older")
     with SQLiteLedger(path) as ledger:
@@ -67,6 +108,25 @@ def test_an_older_copy_ends_with_1(path, tmp_path):
     text = run("--ledger", path).stdout
     assert text.startswith("unhealthy, 1 problem: 1 dataset on SQLite")
     assert "stopped" in text
+
+
+def test_a_wrong_call_has_the_schema_of_the_document_too(path):
+    result = run("--ledger", path, "--most-spent", "90", "--json")
+    assert result.exit_code == exit_codes.WRONG_CALL
+    found = json.loads(result.stdout)
+    assert (found["schema"], found["healthy"], found["error"]["type"]) == (SCHEMA, False, "UsageError")
+
+
+def test_a_dataset_that_cannot_be_charged_from_here_does_not_serve_here(path, tmp_path):
+    Signer.at(tmp_path / "pod.key")
+    result = run("--ledger", path, "--signing-key", tmp_path / "pod.key")
+    assert re.search(r"^  visits .*  not here$", result.stdout, re.MULTILINE)
+    assert "not here: nothing can be charged from here" in " ".join(result.stdout.split())
+    command = "discreet ledger key list PUBLIC --name NAME --reason TEXT --ledger LEDGER"
+    assert command in [line.strip() for line in result.stdout.splitlines()]
+    (dataset,) = document("--ledger", path, "--signing-key", tmp_path / "pod.key", code=1)["datasets"]
+    assert (dataset["state"], dataset["stopped"]) == ("not here", None)
+    assert document("--ledger", path, code=0)["datasets"][0]["state"] == "serves"
 
 
 def test_limits_are_given_as_options(path):

@@ -12,6 +12,7 @@ from discreet.accounting.filters import Budget
 from discreet.cli import app
 from discreet.errors import LedgerError, NameNotFoundError, ParameterError, Refusal
 from discreet.ledger import Dataset, PostgresLedger, Signer, SQLiteLedger
+from discreet.ledger.records import faults
 from servers import SERVICE, STEWARD
 from tampering import new_database
 
@@ -40,14 +41,41 @@ def test_a_key_is_listed_and_revoked_by_the_owner(path, tmp_path):
     said(run("share-anchors", tmp_path / "shared", *WHY, "--ledger", path))
     listed = said(run("key", "list", pod.public, "--name", "pod-2", *WHY, "--ledger", path))
     assert listed == f"{pod.key}  pod-2  may charge\n  {pod.public}"
-    first, _, *second, place = said(run("key", "listed", "--ledger", path)).splitlines()
+    first, _, created, *second, since, place = said(run("key", "listed", "--ledger", path)).splitlines()
     assert place == f"shared anchors: {tmp_path / 'shared'}"
     assert first.endswith("owner  may charge, and lists keys")
+    assert created.endswith("  the ledger was created")
     assert second == listed.splitlines()
+    assert re.fullmatch(r"  listed  \d{4}-\d\d-\d\dT\S+  a test", since)
     assert "pod-2  revoked\n" in said(run("key", "revoke", pod.key, *WHY, "--ledger", path))
     document = json.loads(said(run("key", "listed", "--ledger", path, "--json")))
     assert [each["is_revoked"] for each in document["keys"]] == [False, True]
+    assert (document["keys"][1]["reason"], document["keys"][1]["end_reason"]) == ("a test", "a test")
+    assert document["keys"][1]["since"] < document["keys"][1]["until"]
     assert document["shared_anchors"] == str(tmp_path / "shared")
+
+
+def test_a_second_key_of_one_name_is_named_with_the_first(path, tmp_path):
+    said(run("share-anchors", tmp_path / "shared", *WHY, "--ledger", path))
+    former, new = (Signer.at(tmp_path / f"{number}.key") for number in (1, 2))
+    assert "names 2 keys" not in said(run("key", "list", former.public, "--name", "pod", *WHY, "--ledger", path))
+    for told in (
+        said(run("key", "list", new.public, "--name", "pod", *WHY, "--ledger", path)),
+        said(run("key", "listed", "--ledger", path)),
+    ):
+        assert f"'pod' names 2 keys that may charge: {former.key}, {new.key};" in told
+    said(run("key", "revoke", former.key, *WHY, "--ledger", path))
+    assert "names 2 keys" not in said(run("key", "listed", "--ledger", path))
+
+
+def test_a_stranger_anchors_nothing(path, tmp_path):
+    Signer.at(tmp_path / "pod.key")
+    words = ("anchor", "--ledger", path, "--signing-key", tmp_path / "pod.key", "--anchors", tmp_path / "none")
+    assert str(run(*words).exception) == faults.UNLISTED_KEY
+    said(run("share-anchors", tmp_path / "shared", *WHY, "--ledger", path))
+    assert said(run("anchor", "--ledger", path)) == "0 datasets anchored"
+    (tmp_path / "shared").rename(tmp_path / "unmounted")
+    assert str(run("anchor", "--ledger", path).exception) in faults.WITHOUT_SHARED_ANCHORS
 
 
 def test_what_is_no_key_or_not_listed_is_refused(path):
@@ -116,7 +144,7 @@ def test_the_walk_of_the_runbook_on_postgresql(durable_postgres, tmp_path):
     pod = Signer.at(tmp_path / "pod.key")
     said(run("key", "list", pod.public, "--name", "pod-2", *WHY, "--ledger", place.owner))
     told = said(run("key", "listed", "--ledger", place.service))
-    assert len(told.splitlines()) == 5
+    assert len(told.splitlines()) == 7
     with PostgresLedger(place.steward, key=tmp_path / "pod.key", anchors=tmp_path / "none") as ledger:
         ledger.register(Dataset(name="visits", source="v.csv", unit="one p", facts="{}", budget=Budget(epsilon=1)))
         assert ledger.verify()

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 import discreet as dp
 from discreet.cli import app, exit_codes
+from discreet.cli.ledger_places import _address_of, _finding
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger import Dataset, PostgresLedger, SQLiteLedger
 from discreet.ledger.records import faults
@@ -37,7 +38,14 @@ def test_a_ledger_is_moved_and_found_where_it_is_now(path, durable_postgres):
     assert told.exit_code == exit_codes.OK, told.output
     assert json.loads(told.stdout)["agrees"]
     again = run("move", place.owner, *ROLES, "--ledger", path)
-    assert again.stdout == "1 dataset, 1 event: everything agrees\n"
+    said, closed, goes_on, shared = again.stdout.splitlines()
+    assert said == "1 dataset, 1 event: everything agrees"
+    assert closed == "  the file accepts nothing any more"
+    server = place.service.rpartition("@")[2]
+    assert goes_on == f'  sessions go on with ledger="postgresql://{SERVICE}@{server}"'
+    assert json.loads(told.stdout)["moved_to"] == f"postgresql://{SERVICE}@{server}"
+    assert shared.startswith("  several machines share their anchors first: discreet ledger share-anchors PLACE")
+    assert shared.endswith(f"--ledger postgresql://OWNER@{server}")
     with PostgresLedger(place.service) as ledger:
         assert [each.name for each in ledger.datasets()] == ["visits"]
     for command in ("show", "verify", "anchor"):
@@ -63,7 +71,7 @@ def test_a_ledger_is_moved_and_found_where_it_is_now(path, durable_postgres):
         (
             ("move", "postgresql://o@db/r", *ROLES, "--ledger", "none.sqlite"),
             "there is no file at that path",
-            "--ledger ledger.sqlite, or --ledger postgresql://discreet_service@db.example.org/records",
+            "--ledger FILE with the file of a ledger, or --ledger postgresql://discreet_service@db.example.org/records",
         ),
         (
             ("create", "ledger.sqlite", *ROLES),
@@ -78,3 +86,29 @@ def test_what_is_no_move_is_refused_with_the_call_that_was_meant(path, words, be
     assert isinstance(refused.exception, ParameterError)
     assert refused.exception.because == because
     assert refused.exception.instead == instead.replace("PATH", str(path))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("role", "option"), [(SERVICE, "--role"), (STEWARD, "--steward")])
+def test_who_connects_as_a_role_to_be_named_is_sent_to_the_owner(durable_postgres, role, option):
+    place = new_database(durable_postgres, "own_role")
+    address = {SERVICE: place.service, STEWARD: place.steward}[role]
+    refused = run("create", address, *ROLES)
+    assert refused.exception.what.startswith(f"the role {role!r}")
+    assert refused.exception.because == "this connects as that role, which does not own the database"
+    assert refused.exception.instead.startswith("connect as the owner of the database, the role ")
+    owner = refused.exception.instead.split("'")[1]
+    words = {"--role": SERVICE, "--steward": STEWARD} | {option: owner}
+    refused = run("create", place.owner, *(word for pair in words.items() for word in pair))
+    assert "the owner's own role" in refused.exception.because
+
+
+def test_who_shares_anchors_in_a_database_reads_what_each_machine_sets():
+    assert _finding("/mnt/anchors") == "each finds them there, or where DISCREET_ANCHORS says"
+    said = _finding("postgresql://anchors.example.org:5433/anchors").split()
+    assert said[-1] == "DISCREET_ANCHORS=postgresql://ROLE@anchors.example.org:5433/anchors"
+
+
+def test_an_address_for_another_role_has_no_password_and_no_options():
+    assert _address_of("Postgres://ann:hunter2@db:5433/r?password=x", "svc") == "postgresql://svc@db:5433/r"
+    assert _address_of("postgresql://db/r", "a@b") == "postgresql://a%40b@db/r"

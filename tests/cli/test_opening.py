@@ -5,10 +5,11 @@ import shlex
 import pytest
 from typer.testing import CliRunner
 
-from discreet.cli import app
+from discreet.cli import app, exit_codes
 from discreet.cli.opening import open_file_ledger, open_ledger_at, refuse_ledger_file
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger import Signer, SQLiteLedger
+from discreet.ledger.opening import NO_PLACE
 
 
 @pytest.fixture
@@ -48,6 +49,33 @@ def test_where_there_is_no_ledger_none_is_made(where, tmp_path, discreet_home, m
 def test_an_address_leads_to_postgresql():
     with pytest.raises(LedgerError, match="nothing listens"):
         open_ledger_at("postgresql://nobody@127.0.0.1:1/records", None, None)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "postgresql+psycopg://r:SECRET@127.0.0.1/l",
+        "mysql://r:SECRET@127.0.0.1/l",
+        "host=127.0.0.1 dbname=l password=SECRET",
+        "postgresql:/r:SECRET@127.0.0.1/l",
+    ],
+)
+@pytest.mark.parametrize(
+    "words", [["show"], ["health"], ["backup", "copy"], ["move", "postgresql://o@127.0.0.1:1/l", "--role", "r"]]
+)
+def test_an_address_in_other_words_is_no_path_and_is_not_repeated(words, where, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["ledger", *words, "--ledger", where, "--json"])
+    assert result.exit_code == exit_codes.PROBLEM
+    assert NO_PLACE in result.stdout
+    assert "SECRET" not in result.output + repr(result.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_advice_where_there_is_no_ledger_at_home_names_no_file_that_is_not_there(discreet_home):
+    with pytest.raises(ParameterError) as refused:
+        open_ledger_at(None, None, None)
+    assert ".sqlite" not in refused.value.instead
 
 
 def test_a_backup_of_a_database_is_the_databases_own_business():

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from discreet import __version__
 from discreet.cli import app
+from discreet.cli.requirements import Requirement
 
 
 def _lines() -> dict[str, str]:
@@ -25,6 +26,12 @@ def test_it_tells_the_version_of_everything_that_results_depend_on():
     lines = _lines()
     for name in ("duckdb", "numpy", "pyarrow"):
         assert lines[name] == metadata.version(name)
+
+
+def test_it_tells_whether_the_drivers_of_other_engines_are_installed(monkeypatch):
+    assert _lines()["psycopg"] == metadata.version("psycopg")
+    monkeypatch.setattr(Requirement, "installed_version", lambda _: None)
+    assert _lines()["psycopg"] == "not installed"
 
 
 def test_the_version_in_the_code_is_that_of_the_package():

@@ -20,8 +20,9 @@ import pytest
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.ledger import Dataset, Ledger, PostgresLedger, Receipt, Reservation, SQLiteLedger
+from homes import Homes, prepare_for_anchors
 from servers import SERVICE, STEWARD, PostgresServer
-from tampering import roll_back, tampering
+from tampering import Place, new_database, roll_back, tampering
 
 FACTS = '{"columns": {"ward": "text", "cost": "integer"}}'
 QUESTION = hashlib.sha256(b"how many").hexdigest()
@@ -52,6 +53,51 @@ def postgres_address(ledger_server: PostgresServer, discreet_home: Path) -> str:
         connection.execute(EMPTIED.encode())
     PostgresLedger.create(ledger_server.owner_url, role=SERVICE, steward=STEWARD)  # this test's key is the owner's
     return ledger_server.steward_url
+
+
+class Cluster(Homes):
+    """Machines with listed keys over one ledger in PostgreSQL; machine 0 owns it."""
+
+    def __init__(self, place: Place, directory: Path, shared: str | None, machines: int) -> None:
+        self.place, self._closing = place, ExitStack()
+        super().__init__(place.owner, directory, machines=machines - 1, shared=shared)
+
+    def open(self, number: int, **options: Any) -> Ledger:
+        """The ledger as a machine opens it, by the steward's role."""
+        return self._closing.enter_context(PostgresLedger(self.place.steward, **self.home(number), **options))
+
+    def open_as_service(self, number: int, **options: Any) -> Ledger:
+        """The ledger as a machine opens it, by the role that charges."""
+        return self._closing.enter_context(PostgresLedger(self.place.service, **self.home(number), **options))
+
+    def open_as_owner(self) -> Ledger:
+        """The ledger as the owner of the database opens it, with the owner's key."""
+        return PostgresLedger(self.place.owner, as_owner=True, **self.home(0))
+
+    def close(self) -> None:
+        self._closing.close()
+
+
+@pytest.fixture
+def cluster(ledger_server: PostgresServer, tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
+    """So many machines over a ledger, with anchors that they share."""
+    with ExitStack() as closing:
+
+        def made(machines: int, shared: str | None = "") -> Cluster:
+            place = new_database(ledger_server, "cluster")
+            found = Cluster(place, tmp_path, str(tmp_path / "shared") if shared == "" else shared, machines)
+            closing.callback(found.close)
+            return found
+
+        yield made
+
+
+@pytest.fixture
+def anchor_database(ledger_server: PostgresServer) -> Place:
+    """A database for anchors alone, in which both roles may write."""
+    place = new_database(ledger_server, "anchors")
+    prepare_for_anchors(place.tamperer)
+    return place
 
 
 @pytest.fixture

@@ -170,6 +170,11 @@ class Failpoint:
             ledger._store._connected.connection.set_trace_callback(self.before)  # type: ignore[attr-defined]
 
     @property
+    def holds_replies(self) -> bool:
+        """Whether the reply to a statement that was sent is to arrive and stay unread."""
+        return self._is_armed and self._when == REPLIED
+
+    @property
     def _when(self) -> str | None:
         return None if self._step is None else self._step.when
 
@@ -199,7 +204,9 @@ class WatchedConnection(psycopg.Connection[Any]):
             wanted = next(steps)
             while True:
                 self.failpoint.waits(wanted, self.fileno())
-                wanted = steps.send((yield wanted))
+                # the driver reads while it still sends: a reply that is to stay unread is not read before all was sent
+                is_held = wanted is Wait.RW and self.failpoint.holds_replies
+                wanted = steps.send((yield Wait.W if is_held else wanted))
         except StopIteration as end:
             return end.value
 

@@ -4,14 +4,17 @@ import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from fractions import Fraction
 
 import psycopg
 import pytest
 
+from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, NameNotFoundError, ParameterError
-from discreet.ledger import PostgresLedger, Signer, SQLiteLedger
+from discreet.ledger import DatasetCharge, PostgresLedger, Signer, SQLiteLedger
 from discreet.ledger.records import faults
+from discreet.ledger.stores import postgres_schema
 from processes import wait_for
 from servers import SERVICE, STEWARD
 from tampering import tampering
@@ -134,6 +137,63 @@ def test_a_charge_that_waits_for_the_dataset_counts_what_is_committed_meanwhile(
         assert owner.spent("visits").epsilon == owner.history("visits")[1].cost.epsilon
 
 
+@pytest.fixture
+def waiting(cluster, dataset, ledger_server):
+    """Runs an act that waits for the row of dataset 'b' and for registrations, and something else meanwhile."""
+    group = cluster(2)
+    for name in ("a", "b"):
+        group.open(0).register(dataset(name=name, source=f"{name}.csv"))
+
+    def run(act, meanwhile):
+        with (
+            psycopg.connect(group.place.tamperer) as holder,
+            psycopg.connect(group.place.tamperer, autocommit=True) as hand,
+            ThreadPoolExecutor() as threads,
+        ):
+            holder.execute("SELECT 1 FROM discreet.datasets WHERE name = 'b' FOR UPDATE")
+            holder.execute("SELECT pg_advisory_xact_lock(%s)", (postgres_schema.LOCK + 1,))
+            found = threads.submit(act, group.open(1))
+            wait_for(lambda: hand.execute(WAITS).fetchone(), 20, lambda: "nobody waits")
+            meanwhile(group, hand)
+            holder.rollback()
+            return found.result
+
+    return run
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("B18")
+@pytest.mark.full
+def test_a_charge_to_two_datasets_counts_a_halt_of_the_first_while_it_waits_for_the_second(waiting):
+    def charge_both(ledger):
+        event = events.PureEvent(Fraction(1, 10))
+        parts = [DatasetCharge(name=name, version=1, event=event) for name in ("a", "b")]
+        return ledger.charge_together(parts, analyst="ann", question="aa", description="{}")
+
+    def halt(_, hand):
+        hand.execute("INSERT INTO discreet.halts VALUES ('1', 'a', '', 'a test', NULL)")
+
+    refused(waiting(charge_both, halt), faults.HALTED)
+
+
+ACTS = {
+    "set_cap": lambda ledger, _: ledger.set_cap("b", Budget(epsilon=9), **WHY),
+    "register": lambda ledger, dataset: ledger.register(dataset(name="c", source="c.csv")),
+}
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("B18")
+@pytest.mark.full
+@pytest.mark.parametrize("act", ACTS)
+def test_an_act_of_the_owner_that_waits_while_its_key_is_revoked_changes_nothing(waiting, dataset, act):
+    def revoke(group, _):
+        with group.open_as_owner() as owner:
+            owner.revoke_key(owner.listed_keys()[1].key, **WHY)
+
+    refused(waiting(lambda ledger: ACTS[act](ledger, dataset), revoke), faults.REVOKED_KEY)
+
+
 @pytest.mark.pitfall("B18")
 def test_several_keys_without_anchors_that_they_share_charge_nothing(visits, owner, machine, public, charge, tmp_path):
     """Ledgers of versions that did not refuse the second key may have them."""
@@ -184,6 +244,34 @@ def test_a_key_that_is_none_or_that_is_not_listed_or_is_the_owners_is_refused(ow
     (own,) = owner.listed_keys()
     with pytest.raises(NameNotFoundError, match="the owner's own"):
         owner.revoke_key(own.key, **WHY)
+
+
+@pytest.mark.guarantee("ledger")
+def test_a_revoked_key_is_neither_listed_nor_revoked_again(visits, owner, public, tmp_path):
+    owner.share_anchors(tmp_path / "shared", **WHY)
+    pod = owner.list_key(public(), name="pod", **WHY)
+    owner.revoke_key(pod.key, **WHY)
+    with pytest.raises(ParameterError, match="a revoked key never charges again") as caught:
+        owner.list_key(pod.public, name="pod", **WHY)
+    assert caught.value.instead.startswith("discreet ledger key rotate on its machine")
+    with pytest.raises(NameNotFoundError, match="revoked already"):
+        owner.revoke_key(pod.key, **WHY)
+    assert owner.listed_keys()[1].is_revoked
+
+
+def test_an_anchor_that_would_not_count_is_refused(visits, owner, machine, public, charge, tmp_path):
+    owner.share_anchors(tmp_path / "shared", **WHY)
+    owner.list_key(public(), name="pod", **WHY)
+    pod, stranger = machine(), machine("stranger")
+    pod.anchor()
+    refused(stranger.anchor, faults.UNLISTED_KEY)
+    (tmp_path / "shared").rename(tmp_path / "unmounted")
+    for ledger in (visits, pod, machine()):
+        with pytest.raises(LedgerError) as caught:
+            ledger.anchor()
+        assert str(caught.value) in faults.WITHOUT_SHARED_ANCHORS
+    (tmp_path / "unmounted").rename(tmp_path / "shared")
+    pod.anchor()
 
 
 def test_a_ledger_in_memory_has_no_keys(dataset, charge):

@@ -3,7 +3,7 @@
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
@@ -16,81 +16,18 @@ from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError
 from discreet.ledger import Ledger, PostgresLedger, Signer
 from discreet.ledger.records import faults
-from ledger.test_older_copies import _dumped, _restored
-from servers import OWNER, SERVICE, STEWARD, PostgresServer
-from tampering import TABLES, Place, clean, new_database, tenths
+from ledger.conftest import Cluster
+from servers import SERVICE, STEWARD
+from tampering import TABLES, clean, dump_of, new_database, put_back_dump, tenths
 
 WHY = {"reason": "a test"}
 CENT = Fraction(1, 100)
-
-
-class Cluster:
-    """Machines with listed keys over one ledger in PostgreSQL; the first one owns it."""
-
-    def __init__(self, place: Place, homes: Path, shared: str, machines: int) -> None:
-        self.place, self._homes, self._closing = place, homes, ExitStack()
-        PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD, **self._home(0), shared_anchors=shared)
-        for number in range(1, machines):
-            self.list_machine(number)
-
-    def list_machine(self, number: int) -> None:
-        """An owner's act."""
-        public = Signer.at(self._home(number)["key"]).public
-        with PostgresLedger(self.place.owner, as_owner=True, **self._home(0)) as owner:
-            owner.list_key(public, name=f"machine {number}", **WHY)
-
-    def open(self, number: int, **options: object) -> Ledger:
-        """The ledger as a machine opens it."""
-        return self._closing.enter_context(PostgresLedger(self.place.steward, **self._home(number), **options))
-
-    def recover(self, **evidence: object) -> None:
-        """A recovery where the owner's key is, by the role that owns the database."""
-        with PostgresLedger(self.place.owner, as_owner=True, **self._home(0)) as owner:
-            assert owner.recover(reason="a restore", **evidence)
-
-    def empty_home(self, number: int) -> None:
-        """Lose all that a machine knew, but for its key."""
-        shutil.rmtree(self._home(number)["anchors"], ignore_errors=True)
-
-    def close(self) -> None:
-        self._closing.close()
-
-    def _home(self, number: int) -> dict[str, Path]:
-        home = self._homes / f"machine-{number}"
-        home.mkdir(exist_ok=True)
-        return {"key": home / "key", "anchors": home / "anchors"}
-
-
-@pytest.fixture
-def cluster(ledger_server: PostgresServer, tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
-    with ExitStack() as closing:
-
-        def made(machines: int, shared: str = "") -> Cluster:
-            place = new_database(ledger_server, "cluster")
-            found = Cluster(place, tmp_path, shared or str(tmp_path / "shared"), machines)
-            closing.callback(found.close)
-            return found
-
-        yield made
-
-
-@pytest.fixture
-def anchor_database(ledger_server: PostgresServer) -> Place:
-    """A database for anchors alone, in which both roles may write."""
-    place = new_database(ledger_server, "anchors")
-    with psycopg.connect(place.tamperer, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA discreet_anchors AUTHORIZATION {OWNER}".encode())
-        connection.execute(f"GRANT USAGE ON SCHEMA discreet_anchors TO {SERVICE}".encode())
-        grants = (
-            f"ALTER DEFAULT PRIVILEGES FOR ROLE {OWNER} IN SCHEMA discreet_anchors GRANT ALL ON TABLES TO {SERVICE}"
-        )
-        connection.execute(grants.encode())
-    return place
+MOMENTS = [pytest.param(moment, marks=[pytest.mark.nightly] if moment >= 6 else []) for moment in range(20)]
 
 
 def put_back_with_the_shared_anchors(group: Cluster, dump: str, directory: Path) -> None:
     """An older copy of the ledger, and with it one of the shared anchors."""
-    _restored(group.place.tamperer, dump)
+    put_back_dump(group.place.tamperer, dump)
     shutil.rmtree(directory / "shared")
     shutil.copytree(directory / "older", directory / "shared")
 
@@ -105,7 +42,7 @@ def refuses(act: Callable[[], object], *sentences: str) -> None:
 @pytest.mark.pitfall("B18")
 @pytest.mark.full
 @pytest.mark.parametrize("machines", [2, 5])
-@pytest.mark.parametrize("moment", range(20))
+@pytest.mark.parametrize("moment", MOMENTS)
 def test_a_dump_of_any_moment_that_is_restored_forgets_no_charge(cluster, dataset, charge, machines, moment):
     """Nobody holds a receipt, and the machines that charged last have lost their homes."""
     chance = random.Random(f"{machines} machines, moment {moment}")  # noqa: S311 - which machine acts, not noise
@@ -120,14 +57,14 @@ def test_a_dump_of_any_moment_that_is_restored_forgets_no_charge(cluster, datase
 
     for _ in range(chance.randrange(1, 12)):
         spend(chance.randrange(machines))
-    dump = _dumped(group.place.tamperer)
+    dump = dump_of(group.place.tamperer)
     later = chance.randrange(0, 6)
     for _ in range(later):
         spend(chance.randrange(machines))
     true = tenths(opened[0])
-    _restored(group.place.tamperer, dump)
+    put_back_dump(group.place.tamperer, dump)
     for number in range(machines):
-        group.empty_home(number)
+        group.empty(number)
     again = [group.open(number) for number in range(machines)]
     if later:
         for ledger in again:
@@ -161,18 +98,18 @@ def test_machines_that_kept_their_homes_go_on_after_the_recovery_of_one(cluster,
 
     for _ in range(chance.randrange(1, 6)):
         spend()
-    dump = _dumped(group.place.tamperer)
+    dump = dump_of(group.place.tamperer)
     for _ in range(chance.randrange(1, 8)):
         spend()
     true = tenths(running[0])
-    _restored(group.place.tamperer, dump)
+    put_back_dump(group.place.tamperer, dump)
     group.recover()
     for place, ledger in enumerate([*map(group.open, range(machines)), *running], start=1):
         assert ledger.verify()
         charge(ledger, epsilon=CENT)
         assert tenths(ledger) == true + place * CENT * 10
     group.recover()
-    with PostgresLedger(group.place.steward, **group._home(1)) as other:
+    with group.open(1) as other:
         assert other.recover(reason="once more")
     assert clean(running[0])
     assert tenths(running[0]) == true + 2 * machines * CENT * 10
@@ -188,7 +125,7 @@ def test_an_anchor_beyond_what_a_recovery_counted_still_refuses_on_the_machine_t
     first = group.open(0)
     first.register(dataset())
     charge(first)
-    dump = _dumped(group.place.tamperer)
+    dump = dump_of(group.place.tamperer)
     charge(first)
     shutil.copytree(tmp_path / "shared", tmp_path / "older")
     for _ in range(2):
@@ -196,10 +133,10 @@ def test_an_anchor_beyond_what_a_recovery_counted_still_refuses_on_the_machine_t
             charge(again)
     true = tenths(first)
     put_back_with_the_shared_anchors(group, dump, tmp_path)
-    group.empty_home(0)
+    group.empty(0)
     group.recover()
     refuses(lambda: charge(group.open(1)), faults.BEHIND)
-    with PostgresLedger(group.place.steward, **group._home(1)) as knowing:
+    with group.open(1) as knowing:
         assert knowing.recover(reason="a restore")
         assert tenths(knowing) >= true
 
@@ -214,21 +151,21 @@ def test_a_recovery_from_an_older_copy_of_the_shared_anchors_leaves_other_homes_
     first = group.open(0)
     first.register(dataset())
     charge(first, epsilon=CENT)
-    dump = _dumped(group.place.tamperer)
+    dump = dump_of(group.place.tamperer)
     shutil.copytree(tmp_path / "shared", tmp_path / "older")
     with group.open(1) as other:
         receipts = [charge(other, epsilon=CENT) for _ in range(3)]
         assert other.verify()
     put_back_with_the_shared_anchors(group, dump, tmp_path)
     first.close()
-    group.empty_home(0)
+    group.empty(0)
     with group.open(0) as again:
         for _ in range(6):
             charge(again, epsilon=CENT)
-    _restored(group.place.tamperer, dump)
+    put_back_dump(group.place.tamperer, dump)
     group.recover()
     refuses(lambda: charge(group.open(1), epsilon=CENT), faults.BEHIND)
-    with PostgresLedger(group.place.steward, **group._home(1)) as knowing:
+    with group.open(1) as knowing:
         assert not knowing.verify(receipts=receipts)
         assert knowing.recover(reason="a restore", receipts=receipts)
         assert tenths(knowing) == (1 + 6 + 3) * CENT * 10
@@ -248,12 +185,12 @@ def test_a_charge_that_follows_a_restore_at_once_is_refused(
         monkeypatch.setenv("DISCREET_ANCHORS", anchor_database.service)
     first, other = group.open(0), group.open(1)
     first.register(dataset())
-    dump = _dumped(group.place.tamperer)
-    _restored(group.place.tamperer, dump)
+    dump = dump_of(group.place.tamperer)
+    put_back_dump(group.place.tamperer, dump)
     charge(first, question="aa")
-    dump = _dumped(group.place.tamperer)
+    dump = dump_of(group.place.tamperer)
     charge(other, question="bb")
-    _restored(group.place.tamperer, dump)
+    put_back_dump(group.place.tamperer, dump)
     refuses(lambda: charge(first, question="cc"), faults.BEHIND)
 
 
@@ -267,14 +204,14 @@ def test_what_a_process_saw_is_compared_though_later_anchors_of_others_are_in_th
     first, other = group.open(0), group.open(1)
     first.register(dataset())
     charge(first)
-    dump = _dumped(group.place.tamperer)
+    dump = dump_of(group.place.tamperer)
     documents = set((tmp_path / "shared").rglob("*.json"))
     charge(other)
-    _restored(group.place.tamperer, dump)
+    put_back_dump(group.place.tamperer, dump)
     for document in set((tmp_path / "shared").rglob("*.json")) - documents:
         document.unlink()
     first.close()
-    group.empty_home(0)
+    group.empty(0)
     with group.open(0) as again:
         for _ in range(3):
             charge(again)
@@ -286,10 +223,10 @@ def test_a_fresh_container_charges_nothing_before_and_after_a_restore(cluster, d
     group = cluster(2)
     first = group.open(1)
     first.register(dataset())
-    dump = _dumped(group.place.tamperer)
+    dump = dump_of(group.place.tamperer)
     charge(first)
     refuses(lambda: charge(group.open(7)), faults.UNLISTED_KEY)
-    _restored(group.place.tamperer, dump)
+    put_back_dump(group.place.tamperer, dump)
     refuses(lambda: charge(group.open(8)), faults.UNLISTED_KEY, faults.BEHIND)
 
 
@@ -298,11 +235,11 @@ def test_a_fresh_container_charges_nothing_before_and_after_a_restore(cluster, d
 def test_a_key_that_was_listed_after_the_dump_was_taken_is_put_back_by_the_recovery(cluster, dataset, charge):
     group = cluster(2)
     group.open(0).register(dataset())
-    dump = _dumped(group.place.tamperer)
+    dump = dump_of(group.place.tamperer)
     group.list_machine(2)
     charge(group.open(2))
-    _restored(group.place.tamperer, dump)
-    group.empty_home(0)
+    put_back_dump(group.place.tamperer, dump)
+    group.empty(0)
     refuses(lambda: charge(group.open(0)), faults.BEHIND)
     group.recover()
     late = group.open(2)
@@ -318,10 +255,10 @@ def test_a_revocation_after_the_dump_was_taken_is_not_undone_by_the_restore(clus
     group.open(0).register(dataset())
     stolen = group.open(2)
     charge(stolen)
-    dump = _dumped(group.place.tamperer)
-    with PostgresLedger(group.place.owner, as_owner=True, **group._home(0)) as owner:
+    dump = dump_of(group.place.tamperer)
+    with group.open_as_owner() as owner:
         owner.revoke_key(stolen.listed_keys()[2].key, **WHY)
-    _restored(group.place.tamperer, dump)
+    put_back_dump(group.place.tamperer, dump)
     refuses(lambda: charge(group.open(2)), faults.BEHIND)
     group.recover()
     refuses(lambda: charge(group.open(2)), faults.REVOKED_KEY)
@@ -334,17 +271,17 @@ def test_receipts_alone_tell_what_was_spent_where_the_shared_anchors_are_lost_to
     """The receipts are of a key that the restored copy does not list: their certificate is what convinces it."""
     group = cluster(1)
     group.open(0).register(dataset())
-    dump = _dumped(group.place.tamperer)
+    dump = dump_of(group.place.tamperer)
     group.list_machine(1)
     other = group.open(1)
     receipts = [charge(other, epsilon=CENT) for _ in range(25)]
-    _restored(group.place.tamperer, dump)
+    put_back_dump(group.place.tamperer, dump)
     shutil.rmtree(tmp_path / "shared")
     for number in (0, 1):
-        group.empty_home(number)
-    refuses(lambda: charge(group.open(0)), faults.OTHER_ANCHORS)
-    with PostgresLedger(group.place.owner, as_owner=True, **group._home(0)) as owner:
-        owner.share_anchors(tmp_path / "another", **WHY)
+        group.empty(number)
+    refuses(lambda: charge(group.open(0)), faults.NO_ANCHOR_DIRECTORY)
+    with group.open_as_owner() as owner:
+        owner.share_anchors(tmp_path / "another", **WHY, lost=True)
         assert owner.recover(reason="a restore", receipts=receipts)
         assert tenths(owner) == 25 * CENT * 10
     assert charge(group.open(0), epsilon=CENT).sequence > receipts[-1].sequence
@@ -356,7 +293,7 @@ def test_an_empty_directory_in_the_place_of_the_shared_anchors_is_refused(cluste
     group = cluster(2)
     group.open(number).register(dataset())
     shutil.rmtree(tmp_path / "shared")
-    refuses(lambda: charge(group.open(number)), faults.OTHER_ANCHORS)
+    refuses(lambda: charge(group.open(number)), faults.NO_ANCHOR_DIRECTORY)
     (tmp_path / "shared").mkdir()
     refuses(lambda: charge(group.open(number)), faults.OTHER_ANCHORS)
     assert group.open(number).spent("visits") == NOTHING
@@ -367,7 +304,7 @@ def test_a_charge_whose_anchor_cannot_be_written_is_not_answered(cluster, datase
     ledger = group.open(1)
     ledger.register(dataset())
     (tmp_path / "shared").rename(tmp_path / "unmounted")
-    refuses(lambda: charge(ledger), faults.NO_SHARED_ANCHORS)
+    refuses(lambda: charge(ledger), faults.NO_ANCHOR_DIRECTORY)
     (tmp_path / "unmounted").rename(tmp_path / "shared")
     charge(ledger)
 
@@ -380,15 +317,17 @@ def test_a_second_database_keeps_the_anchors_as_a_directory_does(
     monkeypatch.setenv("DISCREET_ANCHORS", anchor_database.owner)
     group = cluster(2, shared=anchor_database.owner)
     monkeypatch.delenv("DISCREET_ANCHORS")
-    refuses(lambda: group.open(1).register(dataset()), faults.NO_SHARED_ANCHORS)  # the ledger keeps no password
+    refuses(
+        lambda: group.open(1).register(dataset()), faults.of_anchor_database(faults.NOT_AUTHENTICATED)
+    )  # the ledger keeps no password
     monkeypatch.setenv("DISCREET_ANCHORS", anchor_database.service)
     ledger = group.open(1)
     ledger.register(dataset())
     charge(ledger)
-    dump = _dumped(group.place.tamperer)
+    dump = dump_of(group.place.tamperer)
     charge(ledger)
-    _restored(group.place.tamperer, dump)
-    group.empty_home(0)
+    put_back_dump(group.place.tamperer, dump)
+    group.empty(0)
     refuses(lambda: charge(group.open(0)), faults.BEHIND)
     group.recover()
     assert tenths(group.open(0)) == 2
@@ -469,7 +408,7 @@ def acting(cluster, dataset, charge, tmp_path):
     group = cluster(2)
     group.open(0).register(dataset())
     charge(group.open(1))
-    return group, PostgresLedger(group.place.service, **group._home(0))
+    return group, group.open_as_service(0)
 
 
 @pytest.mark.guarantee("ledger")
@@ -484,7 +423,7 @@ def test_an_act_that_the_database_refuses_writes_nothing_anywhere_and_stops_nobo
         assert not (tmp_path / "another").exists()
         charge(service)
     charge(group.open(1))
-    with PostgresLedger(group.place.owner, as_owner=True, **group._home(0)) as owner:
+    with group.open_as_owner() as owner:
         acts = owner._key.register.acts
         assert owner.recover(**WHY)
         assert owner._key.register.acts == acts
@@ -502,11 +441,11 @@ def test_a_service_halts_and_recovers_nothing_where_the_shared_anchors_are_lost_
             refuses(lambda name=name: ACTS[name](service, tmp_path), faults.NOT_A_STEWARD)
             assert _everything(group, tmp_path / "other") == before
         (tmp_path / "other").rename(tmp_path / "shared")
-    dump = _dumped(group.place.tamperer)
-    with PostgresLedger(group.place.owner, as_owner=True, **group._home(0)) as owner:
+    dump = dump_of(group.place.tamperer)
+    with group.open_as_owner() as owner:
         owner.revoke_key(owner.listed_keys()[1].key, **WHY)
-    _restored(group.place.tamperer, dump)
-    with PostgresLedger(group.place.service, **group._home(0)) as service:
+    put_back_dump(group.place.tamperer, dump)
+    with group.open_as_service(0) as service:
         before = _everything(group, tmp_path / "shared")
         refuses(lambda: ACTS["recovering"](service, tmp_path), faults.NOT_A_STEWARD)
         assert _everything(group, tmp_path / "shared") == before
@@ -519,8 +458,8 @@ def test_an_act_that_loses_a_race_is_taken_back_from_the_former_store(acting, ch
     """Another process of the owner writes an act after this one has read them, and before it writes its own."""
     group, _ = acting
     with (
-        PostgresLedger(group.place.owner, as_owner=True, **group._home(0)) as one,
-        PostgresLedger(group.place.owner, as_owner=True, **group._home(0)) as other,
+        group.open_as_owner() as one,
+        group.open_as_owner() as other,
     ):
         act = one._owner_act("ANCHORED", "0" * 32, name=str(tmp_path / "another"), reason="a test")
         other.list_key(Signer.in_memory().public, name="third", **WHY)

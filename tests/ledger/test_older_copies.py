@@ -3,7 +3,9 @@
 import re
 import shutil
 import subprocess
+import sys
 from fractions import Fraction
+from functools import partial
 
 import pytest
 
@@ -11,10 +13,44 @@ from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, NameNotFoundError
 from discreet.ledger import PostgresLedger, SQLiteLedger
 from discreet.ledger.records import faults
-from servers import SERVICE, STEWARD, PostgresServer, postgres_binaries
-from tampering import anchor_file, clean, new_database, tenths
+from discreet.ledger.transactions import limits
+from servers import SERVICE, STEWARD, PostgresServer
+from tampering import anchor_file, clean, dump_of, new_database, put_back_dump, tenths
 
 REASON = "a disk was replaced"
+CLOSES_NOTHING = """
+import sys
+import discreet as dp
+
+def main():
+    facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 3, "budget": dp.Budget(epsilon=1)}
+    session = dp.protect(dp.datasets.visits(100), **facts, ledger=sys.argv[1])
+    session.release(dp.table("visits").agg(n=dp.count_units()), epsilon=float(sys.argv[2]))
+    MORE
+
+main()
+"""
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("more", ["pass", "global kept; kept = session", "raise SystemExit"])
+def test_a_backup_that_follows_a_script_that_closes_nothing_is_refused(tmp_path, discreet_home, more):
+    """A session anchors its last charges when it ends: collected, or with its process."""
+    path, copy = tmp_path / "l.sqlite", tmp_path / "copy.sqlite"
+
+    def run(epsilon: float) -> str:
+        command = [sys.executable, "-c", CLOSES_NOTHING.replace("MORE", more), str(path), str(epsilon)]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+
+    assert run(0.1) == ""
+    with SQLiteLedger(path) as ledger:
+        ledger.backup(copy)
+    assert run(0.4) == ""
+    for each in tmp_path.glob("l.sqlite*"):
+        each.unlink()
+    shutil.copy(copy, path)
+    assert faults.BEHIND in run(0.5)
 
 
 @pytest.mark.guarantee("ledger")
@@ -37,17 +73,6 @@ def test_an_older_file_that_was_put_back_does_not_serve(path, dataset, charge, t
         assert clean(ledger)
 
 
-def _dumped(superuser: str) -> str:
-    command = [postgres_binaries() / "pg_dump", "--schema=discreet", superuser]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def _restored(superuser: str, dump: str) -> None:
-    text = "DROP SCHEMA discreet CASCADE;\n" + dump
-    command = [postgres_binaries() / "psql", "--quiet", "--set=ON_ERROR_STOP=1", superuser]
-    subprocess.run(command, check=True, input=text, capture_output=True, text=True)
-
-
 @pytest.mark.guarantee("ledger")
 @pytest.mark.pitfall("D")
 def test_an_older_dump_that_was_restored_does_not_serve(ledger_server: PostgresServer, dataset, charge):
@@ -57,9 +82,9 @@ def test_an_older_dump_that_was_restored_does_not_serve(ledger_server: PostgresS
         ledger.register(dataset())
     with PostgresLedger(place.service) as open_all_along:
         charge(open_all_along)
-        dump = _dumped(place.tamperer)
+        dump = dump_of(place.tamperer)
         charge(open_all_along)
-        _restored(place.tamperer, dump)
+        put_back_dump(place.tamperer, dump)
         for _ in range(2):
             with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
                 charge(open_all_along)
@@ -122,9 +147,10 @@ def test_a_dataset_that_is_gone_altogether_comes_back_with_all_that_was_spent(vi
         charge(ledger)
     assert "it was anchored, and the store does not know it" in str(ledger.verify())
     assert not ledger.recover(reason=REASON)
-    for again in (lambda: ledger.register(dataset(budget=Budget(epsilon=2))), lambda: charge(ledger)):
+    ledger.register(dataset(budget=Budget(epsilon=2)))
+    for act in (lambda: charge(ledger), lambda: ledger.register(dataset(name="stays"))):
         with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
-            again()
+            act()
     assert ledger.recover(reason=REASON)
     assert tenths(ledger) == 3
     assert ledger.budget("visits") == Budget(epsilon=1)  # the promise that was anchored
@@ -133,13 +159,39 @@ def test_a_dataset_that_is_gone_altogether_comes_back_with_all_that_was_spent(vi
     assert clean(ledger)
 
 
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+def test_an_act_of_the_owner_on_an_older_copy_writes_nothing_and_a_lowered_cap_stays_lowered(
+    visits, charge, dataset, another, put_back
+):
+    charge(visits, epsilon=0.4)
+    visits.set_cap("visits", Budget(epsilon=0.5), reason="decided")
+    visits.close()
+    put_back(1)
+    ledger = another()
+    before = len(ledger.history("visits"))
+    for act in (
+        lambda: ledger.set_cap("visits", Budget(epsilon=3), reason="x"),
+        lambda: ledger.set_quota("visits", "ann", failures=7, reason="x"),
+        lambda: ledger.rename("visits", "stays", reason="x"),
+        lambda: ledger.register(dataset(name="other", source="other.csv")),
+    ):
+        with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
+            act()
+    assert len(ledger.history("visits")) == before
+    assert ledger.recover(reason=REASON)
+    assert ledger.budget("visits") == Budget(epsilon=0.5)
+
+
 def test_an_older_copy_is_not_hidden_by_events_that_cost_nothing(lost, another, charge, dataset):
-    """Other events than charges are written all the same; the chain grows past the anchor, and less is spent."""
+    """An earlier version wrote acts of the owner all the same; the chain grows past the anchor, and less is spent."""
     lost(1)
     ledger = another()
     for epsilon in (2, 3, 4):
+        act = partial(limits.set_cap, name="visits", budget=Budget(epsilon=epsilon), reason="test")
         with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
-            ledger.set_cap("visits", Budget(epsilon=epsilon), reason="test")
+            ledger._run(act)
+        ledger._commit(act)
     for opened in (ledger, another()):
         with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
             charge(opened)
@@ -164,3 +216,40 @@ def test_a_history_that_took_the_place_of_another_is_found_by_whoever_saw_the_ot
     assert "it has another history" in str(visits.verify())
     assert visits.recover(reason=REASON)
     assert 11 <= tenths(visits) <= 12  # 1 was common, 3 are lost, 6 are new, and 1 was charged before it was found
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("recovers", ["the same process", "another process"])
+@pytest.mark.parametrize("more", [0, 3], ids=["shorter", "as long"])
+def test_a_recovery_counts_what_only_a_running_process_saw(
+    visits, another, charge, put_back, dataset, tmp_path, more, recovers
+):
+    """It had not anchored yet where it saw the chain go: that is due after many events, or a minute."""
+    for _ in range(3):
+        charge(visits)
+    put_back(1)
+    elsewhere = another(anchors=tmp_path / "elsewhere")
+    for _ in range(more):
+        charge(elsewhere)
+    with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
+        charge(visits)
+    ledger = visits if recovers == "the same process" else another()
+    with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
+        charge(ledger)
+    assert ledger.recover(reason=REASON)
+    assert tenths(ledger) == 3 + more
+    charge(ledger)
+    charge(visits)
+    assert clean(another())
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+def test_a_recovery_counts_what_its_own_process_saw_and_was_not_refused_yet(visits, charge, put_back):
+    for _ in range(3):
+        charge(visits)
+    put_back(1)
+    assert visits.recover(reason=REASON)
+    assert tenths(visits) == 3
+    assert clean(visits)

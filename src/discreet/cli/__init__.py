@@ -3,7 +3,8 @@
 A command prints its answer to standard output and everything else to standard error, colours only in a terminal, and
 says in words what it says in colour. With `--json` it prints one JSON document to standard output, also for an error;
 `sql` prints one per line, and `completion` and `demo` have no `--json`.
-The exit codes are in `exit_codes`. No part of a database's address is ever printed: it may hold a password.
+The exit codes are in `exit_codes`. No address is printed as it was typed, since it may hold a password; of shared
+anchors, and of a ledger that was moved, the host, the port and the database are.
 """
 
 import os

@@ -1,12 +1,15 @@
-"""Addresses of databases on the command line; never printed, because one may hold a password."""
+"""Addresses of databases on the command line; not printed as they were typed, because one may hold a password."""
 
 import re
 
 import typer
 
+# As in discreet.ledger, which loads pyarrow: a shell that starts does not wait for that.
 _ADDRESS = re.compile(r"postgres(ql)?://", re.IGNORECASE)
-_OURS = r"/(?:\.\.\.(?=[\s,;)]|$)|owner@db\.example\.org/)"
-"""What follows in the addresses of our own help, which are shown."""
+_EXAMPLE = r"\w+@db\.example\.org/|role@host(?::5432)?/database"
+_BARE = r"(?:\.\.\.(?=[\s,;)]|$)|[,;.)]?(?:\s+(?!\s|\S*@)|$))"
+_OURS = rf"/(?:{_EXAMPLE}|{_BARE})"
+"""What follows in the addresses of our own texts, which are shown: an example, or nothing that could be a password."""
 _TELLTALE = re.compile(
     rf"postgres(ql)?:/(?!{_OURS})|\bpassword\s*=|\b(?!postgresql:)[a-z][a-z0-9+.-]*:/+[^\s/]*@", re.IGNORECASE
 )

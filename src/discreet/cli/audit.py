@@ -13,6 +13,7 @@ import typer
 from discreet.cli import exit_codes
 from discreet.cli.address import without_addresses
 from discreet.cli.apps import command_app
+from discreet.cli.examples import examples
 from discreet.cli.output import AsJson
 from discreet.errors import ParameterError, SourceError
 
@@ -24,7 +25,7 @@ app = command_app("audit")
 @app.command(
     "audit",
     no_args_is_help=True,
-    epilog="Example: discreet audit mine:noisy_count --epsilon 1 --one '[1, 2, 3]' --other '[1, 2]'",
+    epilog=examples("discreet audit mine:noisy_count --epsilon 1 --one '[1, 2, 3]' --other '[1, 2]'"),
 )
 def command(
     target: Annotated[

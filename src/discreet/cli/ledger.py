@@ -10,7 +10,8 @@ import typer
 
 from discreet.accounting.filters import Budget
 from discreet.cli import address, ledger_health, receipt
-from discreet.cli.ledger_findings import conclude, waiting
+from discreet.cli.examples import examples
+from discreet.cli.ledger_findings import conclude, health_of, next_lines, recovery_document, recovery_lines, waiting
 from discreet.cli.ledger_keys import keys
 from discreet.cli.ledger_options import HOUSE, Anchors, KeyFile, Reason, Where
 from discreet.cli.ledger_places import places
@@ -22,8 +23,10 @@ from discreet.ledger import Entry, Ledger, Receipt, ReleaseKind
 from discreet.ledger.ledger import OWNER
 from discreet.ledger.records.quota import EVERYONE, NoChange
 from discreet.ledger.records.receipt import cost_texts
+from discreet.ledger.reporting.health import with_commands_apart
 from discreet.ledger.reporting.report import DELTAS, Overview
 from discreet.ledger.reporting.spending import plain
+from discreet.ledger.reporting.tables import WIDTH
 
 EVERY_DATASET = "every dataset"
 
@@ -55,7 +58,13 @@ NewDelta = Annotated[
     Decimal | None, typer.Option("--delta", parser=number, metavar="NUMBER", help="The new delta; as it is otherwise.")
 ]
 
-app = typer.Typer(name="ledger", help="Look at a ledger, verify it, limit it, keep it.", **HOUSE)
+SURROUNDINGS = (
+    "DISCREET_HOME names the directory that has the ledger, its key and its anchors where no option says otherwise;"
+    " without it, it is ~/.discreet. DISCREET_ANCHORS says where this machine finds the anchors that all machines"
+    " share; without it, they are where the ledger says."
+)
+
+app = typer.Typer(name="ledger", help="Look at a ledger, verify it, limit it, keep it.", epilog=SURROUNDINGS, **HOUSE)
 app.add_typer(places)
 app.add_typer(keys, name="key")
 
@@ -92,7 +101,7 @@ def show(
     print_result(shown.to_dict() | {"stopped": reasons}, shown, as_json=as_json)
 
 
-app.command("health", epilog=ledger_health.EXAMPLE)(ledger_health.health)
+app.command("health", cls=ledger_health.HealthCommand, epilog=ledger_health.EXAMPLE)(ledger_health.health)
 
 
 @app.command(epilog="Example: discreet ledger history visits")
@@ -111,7 +120,12 @@ def history(
     print_result(document, "\n".join(map(str, entries)), as_json=as_json)
 
 
-@app.command(epilog="Example: discreet ledger verify")
+@app.command(
+    epilog=examples(
+        "discreet ledger verify",
+        "discreet ledger verify --full --ledger postgresql://discreet_service@db.example.org/records",
+    )
+)
 def verify(
     dataset: AnyName = None,
     receipts: Receipts = None,
@@ -132,14 +146,20 @@ def verify(
     if where is None:
         refuse_ledger_file(dataset, "verify")
     with open_ledger_at(where, key, anchors) as ledger, waiting("verifying ..."):
+        anchored = ledger.anchors()  # before: a verification without a finding is anchored
         found = ledger.verify(dataset, receipts=given, full=full)
-        anchored = ledger.anchors()
     if not anchored:
         typer.echo("there were no anchors to compare with, so an older copy would look like this one", err=True)
-    conclude(found, as_json=as_json, has_anchors=bool(anchored))
+    conclude(found, as_json=as_json, has_anchors=bool(anchored), lines=next_lines(found))
 
 
-@app.command(epilog='Example: discreet ledger recover --reason "an older copy was put back"')
+@app.command(
+    epilog=examples(
+        'discreet ledger recover --reason "an older copy was put back"',
+        'discreet ledger recover --reason "the disk failed" --receipt today.json'
+        " --ledger postgresql://discreet_steward@db.example.org/records",
+    )
+)
 def recover(
     reason: Reason,
     receipts: Receipts = None,
@@ -154,9 +174,11 @@ def recover(
     """
     given = _read(receipts)
     with open_ledger_at(where, key, anchors, as_owner=True) as ledger, waiting("recovering ..."):
+        before = health_of(ledger)
         left = ledger.recover(reason=reason, receipts=given)
-        anchored = ledger.anchors()
-    conclude(left, as_json=as_json, has_anchors=bool(anchored))
+        anchored, after = ledger.anchors(), health_of(ledger)
+    recovered: dict[str, Any] = {"lines": recovery_lines(before, after), "recovered": recovery_document(before, after)}
+    conclude(left, as_json=as_json, has_anchors=bool(anchored), **recovered)
 
 
 @app.command(epilog="Example: discreet ledger anchor")
@@ -168,7 +190,7 @@ def anchor(as_json: AsJson = False, where: Where = None, key: KeyFile = None, an
     print_result({"datasets": number_of}, f"{_pluralize(number_of, 'dataset')} anchored", as_json=as_json)
 
 
-@app.command(epilog='Example: discreet ledger cap visits --epsilon 3 --reason "decided by the board"')
+@app.command(epilog=examples('discreet ledger cap visits --epsilon 3 --reason "decided by the board"'))
 def cap(
     dataset: Name,
     reason: Reason,
@@ -250,7 +272,7 @@ def rename(
 
 
 @app.command(
-    "other-release", epilog='Example: discreet ledger other-release visits "ages in tens" --file published.csv'
+    "other-release", epilog=examples('discreet ledger other-release visits "ages in tens" --file published.csv')
 )
 def other_release(
     dataset: Name,
@@ -283,9 +305,7 @@ def other_release(
 
 @app.command(epilog="Example: discreet ledger expire")
 def expire(
-    grace: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Seconds after the end of a lease.", min=0)
-    ] = 86_400.0,
+    grace: Annotated[int, typer.Option(metavar="SECONDS", help="Whole seconds after a lease.", min=0)] = 86_400,
     as_json: AsJson = False,
     where: Where = None,
     key: KeyFile = None,
@@ -302,7 +322,7 @@ def expire(
 
 @app.command(epilog="Example: discreet ledger backup copy.sqlite")
 def backup(
-    file: Annotated[Path, typer.Argument(help="A path where nothing is yet.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A path where nothing is yet.", show_default=False)],
     as_json: AsJson = False,
     where: Where = None,
     key: KeyFile = None,
@@ -320,7 +340,8 @@ def _print_stops(ledger: Ledger, names: list[str]) -> dict[str, str]:
     """Reasons of the datasets that are stopped, which are printed on standard error."""
     stopped = {name: why for name, why in ledger.stopped_datasets().items() if name in ("", *names)}
     for name, why in stopped.items():
-        typer.echo(f"{repr(name) if name else EVERY_DATASET} is stopped: {why}", err=True)
+        sentence = f"{repr(name) if name else EVERY_DATASET} is stopped: {why}"
+        typer.echo("\n".join(with_commands_apart(sentence, WIDTH)), err=True)
     return stopped
 
 

@@ -1,5 +1,7 @@
 """What `verify`, `recover` and `move` tell of a verification."""
 
+from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import typer
@@ -8,7 +10,13 @@ from rich.status import Status
 
 from discreet.cli import exit_codes
 from discreet.cli.output import print_result
-from discreet.ledger import Verification
+from discreet.errors import LedgerError
+from discreet.ledger import Ledger, LedgerHealth, Verification
+from discreet.ledger.integrity.findings import UNREADABLE_ROWS
+from discreet.ledger.records import faults
+from discreet.ledger.reporting.health import CURE, DatasetHealth, with_commands_apart
+from discreet.ledger.reporting.spending import SpendingTotal, plain_up, text_up
+from discreet.ledger.reporting.tables import WIDTH
 
 
 def waiting(what: str) -> Status:
@@ -16,11 +24,56 @@ def waiting(what: str) -> Status:
     return Console(stderr=True).status(what)
 
 
-def conclude(found: Verification, *, as_json: bool, has_anchors: bool) -> None:
-    """Print what a verification found, and end with 1 where it found something."""
+def conclude(
+    found: Verification, *, as_json: bool, has_anchors: bool, lines: Iterable[str] = (), **more: object
+) -> None:
+    """Print what a verification found, then other lines; in JSON with more fields. End with 1 after a finding."""
     findings = [{"what": f.what, "dataset": f.dataset, "event": f.sequence} for f in found.findings]
     counted: dict[str, Any] = {"agrees": found.ok, "datasets": found.datasets, "events": found.events}
     counted |= {"since": dict(found.since), "anchors": has_anchors}
-    print_result(counted | {"findings": findings}, str(found), as_json=as_json)
+    document = counted | {"findings": findings} | more
+    print_result(document, "\n".join([str(found), *(f"  {line}" for line in lines)]), as_json=as_json)
     if not found.ok:
         raise typer.Exit(exit_codes.PROBLEM)
+
+
+def next_lines(found: Verification) -> list[str]:
+    """What comes after findings that stop a dataset: the command that recovers it."""
+    return with_commands_apart(CURE, WIDTH - 2) if any(finding.is_ours for finding in found.findings) else []
+
+
+def health_of(ledger: Ledger) -> LedgerHealth:
+    """The health of a ledger before or after a recovery, which damaged rows must not stop."""
+    try:
+        return ledger.health()
+    except UNREADABLE_ROWS:
+        return LedgerHealth.unreachable(ledger.STORE, LedgerError(faults.DAMAGED))
+
+
+def recovery_lines(before: LedgerHealth, after: LedgerHealth) -> list[str]:
+    """What a recovery added to each dataset that it recovered."""
+    lines = []
+    for each, (added, spent) in _recoveries(before, after).items():
+        total = "more than its budget" if spent is None else text_up(spent)
+        gain = "more than its budget" if added is None else f"epsilon {text_up(added)}" if added else "nothing"
+        lines.append(f"{each!r}: {gain} was added, {total} is spent")
+    is_known = before.error is None and after.error is None
+    return lines or (["nothing to recover in any dataset"] if is_known else [])
+
+
+def recovery_document(before: LedgerHealth, after: LedgerHealth) -> list[dict[str, Any]]:
+    """The same for programs; null stands for more than the budget."""
+    found = _recoveries(before, after).items()
+    return [{"dataset": name, "added": plain_up(added), "spent": plain_up(spent)} for name, (added, spent) in found]
+
+
+def _recoveries(before: LedgerHealth, after: LedgerHealth) -> dict[str, tuple[Fraction | None, Fraction | None]]:
+    """By dataset with new events, what was added and what is spent, both in the terms of its budget of now."""
+    known = {each.dataset: each for each in before.datasets}
+    new = [each for each in after.datasets if each.dataset in known and each.events != known[each.dataset].events]
+    return {each.dataset: (_added(known[each.dataset], each), each.epsilon) for each in new}
+
+
+def _added(before: DatasetHealth, after: DatasetHealth) -> Fraction | None:
+    former = SpendingTotal(cost=before.spent).of_promise(after.budget).epsilon
+    return None if former is None or after.epsilon is None else max(Fraction(0), after.epsilon - former)

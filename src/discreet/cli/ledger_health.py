@@ -1,20 +1,29 @@
 """`discreet ledger health`: what a monitor has to know of a ledger, at one look."""
 
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 import typer
+from typer.core import TyperCommand
 
 from discreet.cli import exit_codes
+from discreet.cli.examples import examples
 from discreet.cli.ledger_options import Anchors, KeyFile, Where
 from discreet.cli.opening import ledger_health_at
 from discreet.cli.output import AsJson, print_result
+from discreet.ledger.reporting.health import SCHEMA
 
-EXAMPLE = "Example: discreet ledger health --most-spent 0.9"
+EXAMPLE = examples(
+    "discreet ledger health --most-spent 0.9",
+    "discreet ledger health --needs-key --ledger postgresql://discreet_service@db.example.org/records",
+)
 
 OldestAnchor = Annotated[
     float | None,
     typer.Option(
-        metavar="SECONDS", help="A problem: an event without an anchor, after this time.", min=0.001, show_default=False
+        metavar="SECONDS",
+        help="A problem: events after the newest anchor, and that is older.",
+        min=0.001,
+        show_default=False,
     ),
 ]
 MostSpent = Annotated[
@@ -29,9 +38,19 @@ MostSpent = Annotated[
 ]
 
 
+class HealthCommand(TyperCommand):
+    """The command, whose document has its schema after a wrong call too: a monitor reads one format."""
+
+    wrong_call_fields: ClassVar[dict[str, Any]] = {"schema": SCHEMA, "healthy": False}
+
+
+NeedsKey = Annotated[bool, typer.Option("--needs-key", help="A problem: this process has no signing key.")]
+
+
 def health(
     oldest_anchor: OldestAnchor = None,
     most_spent: MostSpent = None,
+    needs_key: NeedsKey = False,
     as_json: AsJson = False,
     where: Where = None,
     key: KeyFile = None,
@@ -41,7 +60,8 @@ def health(
 
     For monitoring: it reads no chain, waits for no charge and changes nothing. No key is made.
     """
-    found = ledger_health_at(where, key, anchors, oldest_anchor=oldest_anchor, most_spent=most_spent)
+    limits = {"oldest_anchor": oldest_anchor, "most_spent": most_spent, "needs_key": needs_key}
+    found = ledger_health_at(where, key, anchors, **limits)
     print_result(found.to_dict(), found, as_json=as_json)
     if not found:
         raise typer.Exit(exit_codes.PROBLEM)

@@ -1,11 +1,14 @@
 """`discreet ledger key`: the keys of this machine, and those that a ledger lists."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from discreet.cli.examples import examples
+from discreet.cli.key_terms import KeyTerm, key_terms, of_one_name, same_name_lines
 from discreet.cli.ledger_options import HOUSE, Anchors, KeyFile, Reason, Where
 from discreet.cli.opening import open_ledger_at
 from discreet.cli.output import AsJson, print_result
@@ -13,6 +16,10 @@ from discreet.errors import ParameterError
 from discreet.home import home
 from discreet.ledger import ListedKey, Signer
 from discreet.ledger.records.signatures import public_keys
+
+_AFTER_ROTATION = (
+    "\n  next, unless it was the owner's: discreet ledger key list {public} --name NAME --reason TEXT --ledger LEDGER"
+)
 
 keys = typer.Typer(help="The keys that sign receipts and anchors.", **HOUSE)
 
@@ -52,13 +59,17 @@ def new_key(as_json: AsJson = False, key: KeyFile = None) -> None:
 
 @keys.command("rotate", epilog="Example: discreet ledger key rotate")
 def rotate_key(as_json: AsJson = False, key: KeyFile = None) -> None:
-    """Put a new key in the place of the one that signs now."""
-    _print_key(Signer.rotate(_key_at(key)), as_json=as_json)
+    """Put a new key in the place of the one that signs now.
+
+    The owner of a ledger on several machines lists the new key, unless it succeeds the owner's own.
+    """
+    _print_key(Signer.rotate(_key_at(key)), as_json=as_json, note=_AFTER_ROTATION)
 
 
-def _print_key(signer: Signer, *, as_json: bool) -> None:
+def _print_key(signer: Signer, *, as_json: bool, note: str = "") -> None:
     document = {"key": signer.key, "public": signer.public, "signs": True}
-    print_result(document, _key_line(signer.key, signer.public, is_current=True), as_json=as_json)
+    line = _key_line(signer.key, signer.public, is_current=True)
+    print_result(document, line + note.format(public=signer.public), as_json=as_json)
 
 
 def _key_line(name: str, public: str, *, is_current: bool) -> str:
@@ -70,21 +81,27 @@ def _key_at(path: Path | None) -> Path:
 
 
 @keys.command(
-    "listed", epilog="Example: discreet ledger key listed --ledger postgresql://service@db.example.org/records"
+    "listed", epilog=examples("discreet ledger key listed --ledger postgresql://service@db.example.org/records")
 )
 def listed_keys(as_json: AsJson = False, where: Where = None, key: KeyFile = None, anchors: Anchors = None) -> None:
-    """List the keys that may charge a ledger, or might once."""
+    """List the keys that may charge a ledger, or might once.
+
+    Each has the time and the reason of its listing, and of its end.
+    """
     with open_ledger_at(where, key, anchors) as ledger:
-        listed, place = ledger.listed_keys(), ledger.shared_anchors_place
-    lines = [*map(_listed_line, listed), f"shared anchors: {place or 'not named'}"]
-    document = {"keys": [_document(each) for each in listed], "shared_anchors": place}
+        terms, place = key_terms(ledger), ledger.shared_anchors_place
+    same = of_one_name(terms)
+    lines = [*(each.story for each in terms), *same_name_lines(same), f"shared anchors: {place or 'not named'}"]
+    document = {"keys": [each.to_dict() for each in terms], "same_names": same, "shared_anchors": place}
     print_result(document, "\n".join(lines), as_json=as_json)
 
 
 @keys.command(
     "list",
-    epilog="Example: discreet ledger key list $KEY --name pod-2 --reason growth"
-    " --ledger postgresql://ledger_owner@db.example.org/records",
+    epilog=examples(
+        "discreet ledger key list $KEY --name pod-2 --reason growth"
+        " --ledger postgresql://ledger_owner@db.example.org/records"
+    ),
 )
 def list_key(
     public: Annotated[
@@ -99,17 +116,21 @@ def list_key(
 ) -> None:
     """Let processes with a key charge; run where the owner's key is.
 
-    A ledger in PostgreSQL is reached by the role that owns the database.
+    In PostgreSQL it needs the steward's role, or the one that owns the database.
     """
     with open_ledger_at(where, key, anchors, as_owner=True) as ledger:
         listed = ledger.list_key(public, name=name, reason=reason)
-    print_result(_document(listed), _listed_line(listed), as_json=as_json)
+        terms = key_terms(ledger)
+    same = {each: keys for each, keys in of_one_name(terms).items() if each == listed.name}
+    _print_term(terms, listed, as_json=as_json, lines=same_name_lines(same))
 
 
 @keys.command(
     "revoke",
-    epilog="Example: discreet ledger key revoke 5a1b2c3d4e5f6a7b --reason stolen"
-    " --ledger postgresql://ledger_owner@db.example.org/records",
+    epilog=examples(
+        "discreet ledger key revoke 5a1b2c3d4e5f6a7b --reason stolen"
+        " --ledger postgresql://ledger_owner@db.example.org/records"
+    ),
 )
 def revoke_key(
     identifier: Annotated[
@@ -127,7 +148,8 @@ def revoke_key(
     """
     with open_ledger_at(where, key, anchors, as_owner=True) as ledger:
         revoked = ledger.revoke_key(identifier, reason=reason)
-    print_result(_document(revoked), _listed_line(revoked), as_json=as_json)
+        terms = key_terms(ledger)
+    _print_term(terms, revoked, as_json=as_json)
 
 
 @keys.command("take-over", epilog='Example: discreet ledger key take-over --reason "the owner\'s disk was lost"')
@@ -140,14 +162,12 @@ def take_over(
     """
     with open_ledger_at(where, key, anchors, as_owner=True) as ledger:
         ledger.take_over(reason=reason)
-        (owner,) = (each for each in ledger.listed_keys() if each.is_owner)
-    print_result(_document(owner), _listed_line(owner), as_json=as_json)
+        terms = key_terms(ledger)
+    (owner,) = (each.listed for each in terms if each.listed.is_owner)
+    _print_term(terms, owner, as_json=as_json)
 
 
-def _document(listed: ListedKey) -> dict[str, Any]:
-    return {name: value for name, value in vars(listed).items() if name != "since"} | {"listed": listed.since}
-
-
-def _listed_line(listed: ListedKey) -> str:
-    state = "revoked" if listed.is_revoked else "may charge, and lists keys" if listed.is_owner else "may charge"
-    return f"{listed.key}  {listed.name}  {state}\n  {listed.public}"
+def _print_term(terms: list[KeyTerm], listed: ListedKey, *, as_json: bool, lines: Iterable[str] = ()) -> None:
+    """Print the term of one key, then other lines."""
+    (term,) = (each for each in terms if each.listed.key == listed.key)
+    print_result(term.to_dict(), "\n".join([str(term), *lines]), as_json=as_json)

@@ -2,16 +2,19 @@
 
 import shlex
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 
 from discreet.cli import address
+from discreet.cli.examples import examples
 from discreet.cli.ledger_findings import conclude, waiting
 from discreet.cli.ledger_options import HOUSE, Anchors, KeyFile, Reason, Where
 from discreet.cli.opening import existing_file, open_ledger_at, refuse_missing_key
 from discreet.cli.output import AsJson, print_result
 from discreet.errors import ParameterError
 from discreet.ledger import PostgresLedger, move_to_postgres
+from discreet.ledger.stores.anchor_places import public_place
 from discreet.ledger.stores.postgres_schema import VERSION
 
 NewAddress = Annotated[
@@ -33,8 +36,10 @@ places = typer.Typer(**HOUSE)
 
 
 @places.command(
-    epilog="Example: discreet ledger create postgresql://owner@db.example.org/records --role discreet_service"
-    " --steward discreet_steward"
+    epilog=examples(
+        "discreet ledger create postgresql://owner@db.example.org/records --role discreet_service"
+        " --steward discreet_steward"
+    )
 )
 def create(
     owner: NewAddress,
@@ -50,8 +55,8 @@ def create(
 ) -> None:
     """Make a ledger in PostgreSQL, or migrate it.
 
-    Run by the owner of the database; a second run changes nothing. The signing key of a new ledger's creator lists
-    those of other machines.
+    Run by the owner of the database. It can be repeated: it migrates an older ledger, and gives the named roles exactly
+    their rights. The signing key of a new ledger's creator lists those of other machines.
     """
     if not address.is_address(owner):
         raise _no_address("create", "a ledger in a file needs no creation: the first session makes it")
@@ -64,14 +69,17 @@ def create(
         f"  {role!r} has the rights of its service",
         *([] if steward is None else [f"  {steward!r} has those of its steward"]),
         f"  shared anchors: {place or 'not named'}",
+        *([f"  {_finding(place)}"] if place is not None and address.is_address(place) else []),
     ]
     document = {"schema_version": VERSION, "role": role, "steward": steward, "shared_anchors": place}
     print_result(document, "\n".join(lines), as_json=as_json)
 
 
 @places.command(
-    epilog="Example: discreet ledger move postgresql://owner@db.example.org/records --role discreet_service"
-    " --steward discreet_steward --ledger ledger.sqlite"
+    epilog=examples(
+        "discreet ledger move postgresql://owner@db.example.org/records --role discreet_service"
+        " --steward discreet_steward --ledger ledger.sqlite"
+    )
 )
 def move(
     owner: NewAddress,
@@ -96,13 +104,18 @@ def move(
     with waiting("moving and verifying ..."):
         to = address.in_lower_case(owner)
         found = move_to_postgres(file, to, role=role, steward=steward, key=key, anchors=anchors)
-    conclude(found, as_json=as_json, has_anchors=True)
+    with PostgresLedger(to, key=key, anchors=anchors, read_only=True) as ledger:
+        place = ledger.shared_anchors_place
+    next_address = _address_of(to, role)
+    conclude(found, as_json=as_json, has_anchors=True, lines=_next_lines(next_address, place), moved_to=next_address)
 
 
 @places.command(
     "share-anchors",
-    epilog="Example: discreet ledger share-anchors /mnt/anchors --reason growth"
-    " --ledger postgresql://ledger_owner@db.example.org/records",
+    epilog=examples(
+        "discreet ledger share-anchors /mnt/anchors --reason growth"
+        " --ledger postgresql://ledger_owner@db.example.org/records"
+    ),
 )
 def share_anchors(
     place: Annotated[
@@ -110,6 +123,9 @@ def share_anchors(
         typer.Argument(metavar="PLACE", help="A directory, or the address of another database.", show_default=False),
     ],
     reason: Reason,
+    lost: Annotated[
+        bool, typer.Option("--lost", help="The present store is lost for good: nothing is charged before recover.")
+    ] = False,
     as_json: AsJson = False,
     where: Where = None,
     key: KeyFile = None,
@@ -117,17 +133,42 @@ def share_anchors(
 ) -> None:
     """Name the store of anchors that all machines share.
 
-    Run where the owner's key is.
+    Run where the owner's key is, in DISCREET_HOME or named by an option. The ledger keeps a path, and of an address the
+    host, the port and the database. On each machine DISCREET_ANCHORS says where it finds the store, if at another path,
+    and with which role, if in a database.
     """
     with open_ledger_at(where, key, anchors, as_owner=True) as ledger:
-        ledger.share_anchors(place, reason=reason)
+        ledger.share_anchors(place, reason=reason, lost=lost)
         named = ledger.shared_anchors_place
-    text = f"the machines of this ledger share their anchors at {named}\n"
-    text += "  each finds them there, or where DISCREET_ANCHORS says"
+    text = f"the machines of this ledger share their anchors at {named}\n  {_finding(named or place)}"
     print_result({"shared": True, "shared_anchors": named}, text, as_json=as_json)
+
+
+def _finding(named: str) -> str:
+    """How each machine finds the shared anchors: an address is kept without the role, which none can do without."""
+    if not address.is_address(named):
+        return "each finds them there, or where DISCREET_ANCHORS says"
+    variable = f"DISCREET_ANCHORS={_address_of(named, 'ROLE')}"
+    return f"each machine sets, with the role that its processes use:\n    {variable}"
+
+
+def _next_lines(moved_to: str, shared_anchors: str | None) -> list[str]:
+    """What comes after a move."""
+    share = f"discreet ledger share-anchors PLACE --reason TEXT --ledger {_address_of(moved_to, 'OWNER')}"
+    anchors = f"several machines share their anchors first: {share}"
+    return [
+        "the file accepts nothing any more",
+        f'sessions go on with ledger="{moved_to}"',
+        anchors if shared_anchors is None else f"shared anchors: {shared_anchors}",
+    ]
 
 
 def _no_address(command: str, because: str, rest: str = "") -> ParameterError:
     call = f"discreet ledger {command} postgresql://owner@db.example.org/records --role discreet_service"
     instead = f"{call} --steward discreet_steward{rest}"
     return ParameterError("an address that is not one of PostgreSQL", because=because, instead=instead)
+
+
+def _address_of(where: str, role: str) -> str:
+    """An address for another role: host, port and database, without password and options."""
+    return public_place(address.in_lower_case(where)).replace("//", f"//{quote(role, safe='')}@", 1)

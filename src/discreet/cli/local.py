@@ -8,6 +8,7 @@ import typer
 from discreet.cli import local_estimates as estimates
 from discreet.cli import local_files as files
 from discreet.cli.apps import command_app
+from discreet.cli.examples import examples
 from discreet.cli.local_options import (
     RepeatRule,
     TrustModel,
@@ -39,7 +40,7 @@ def group() -> None:
 
 @app.command(
     no_args_is_help=True,
-    epilog="Example: discreet local task --values emoji.txt --epsilon 1 --n 1000000 --out task.json",
+    epilog=examples("discreet local task --values emoji.txt --epsilon 1 --n 1000000 --out task.json"),
 )
 def task(
     epsilon: Annotated[str, typer.Option("--epsilon", metavar="NUMBER", help="The privacy loss of one value.")],

@@ -46,8 +46,10 @@ def command(
     where: Annotated[
         str, typer.Argument(metavar="ADDRESS", help="postgresql://owner@host/database, or spark.", show_default=False)
     ],
-    view: Annotated[str, typer.Argument(help="The view whose rows are read once.", show_default=False)],
-    table: Annotated[str, typer.Argument(help="The new table, in the schema of the view.", show_default=False)],
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view whose rows are read once.", show_default=False)],
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="The new table, in the schema of the view.", show_default=False)
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Create a table of the rows of a view."""

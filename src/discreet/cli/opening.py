@@ -3,17 +3,18 @@
 import os
 import shlex
 from pathlib import Path
+from typing import Any
 
 from discreet.cli.address import in_lower_case, is_address
 from discreet.errors import DiscreetError, ParameterError
-from discreet.exact.numbers import Number
 from discreet.home import home, location
 from discreet.ledger import Ledger, LedgerHealth, PostgresLedger, SQLiteLedger
+from discreet.ledger.opening import NO_PLACE, is_other_address
 from discreet.ledger.signing_key import signer_at
 
 _SQLITE = b"SQLite format 3\0"
 """How a file of SQLite begins."""
-EXAMPLE = "--ledger ledger.sqlite, or --ledger postgresql://discreet_service@db.example.org/records"
+EXAMPLE = "--ledger FILE with the file of a ledger, or --ledger postgresql://discreet_service@db.example.org/records"
 
 
 def open_ledger_at(where: str | None, key: Path | None, anchors: Path | None, *, as_owner: bool = False) -> Ledger:
@@ -24,11 +25,10 @@ def open_ledger_at(where: str | None, key: Path | None, anchors: Path | None, *,
     return SQLiteLedger(existing_file(where), key=key, anchors=anchors)
 
 
-def ledger_health_at(
-    where: str | None, key: Path | None, anchors: Path | None, **limits: Number | None
-) -> LedgerHealth:
+def ledger_health_at(where: str | None, key: Path | None, anchors: Path | None, **limits: Any) -> LedgerHealth:
     """The health of the ledger at a path or an address, also of one that cannot be opened; nothing is changed."""
-    store = (PostgresLedger if where is not None and is_address(where) else SQLiteLedger).STORE
+    is_path = where is None or not (is_address(where) or is_other_address(where))
+    store = (SQLiteLedger if is_path else PostgresLedger).STORE
     try:
         signer_at(key, read_only=True)
     except DiscreetError as error:
@@ -53,9 +53,8 @@ def refuse_missing_key(key: Path | None) -> None:
 def _open_read_only(where: str | None, key: Path | None, anchors: Path | None) -> Ledger:
     if where is not None and is_address(where):
         return PostgresLedger(in_lower_case(where), key=key, anchors=anchors, read_only=True)
-    return SQLiteLedger(
-        location() / "ledger.sqlite" if where is None else where, key=key, anchors=anchors, read_only=True
-    )
+    file = location() / "ledger.sqlite" if where is None else _path(where)
+    return SQLiteLedger(file, key=key, anchors=anchors, read_only=True)
 
 
 def open_file_ledger(where: str | None, key: Path | None, anchors: Path | None) -> SQLiteLedger:
@@ -90,7 +89,7 @@ def refuse_ledger_file(name: str | None, verb: str) -> None:
 
 def existing_file(where: str | None) -> Path:
     """A path with a file; a slip in it must not make a new, empty ledger."""
-    path = home() / "ledger.sqlite" if where is None else Path(where)
+    path = home() / "ledger.sqlite" if where is None else _path(where)
     if not path.is_file():
         raise ParameterError(
             "the ledger at home" if where is None else "the ledger that --ledger names",
@@ -98,3 +97,10 @@ def existing_file(where: str | None) -> Path:
             instead=EXAMPLE,
         )
     return path
+
+
+def _path(where: str) -> Path:
+    """A path; an address in other words, which may hold a password, is refused without being repeated."""
+    if is_other_address(where):
+        raise ParameterError("the ledger that --ledger names", because=NO_PLACE, instead=EXAMPLE)
+    return Path(where)

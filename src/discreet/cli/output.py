@@ -52,11 +52,12 @@ def error_document(error: BaseException) -> dict[str, Any]:
 
 
 def wrong_call_document(error: Any) -> dict[str, Any]:
-    """An error of the option parser as plain data."""
+    """An error of the option parser as plain data, with the fields that the command adds to every document."""
     path = getattr(getattr(error, "ctx", None), "command_path", None) or "discreet"
     because = "the command does not take what it was given"
     parts = {"what": str(error.format_message()), "because": because, "instead": f"{path} --help"}
-    return {"error": {"type": "UsageError"} | parts}
+    fields = getattr(getattr(getattr(error, "ctx", None), "command", None), "wrong_call_fields", {})
+    return fields | {"error": {"type": "UsageError"} | parts}
 
 
 def hide_addresses(error: Refusal, arguments: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from discreet import synthesis
 from discreet.catalog.catalog import Column
 from discreet.cli import statements
 from discreet.cli.apps import command_app
+from discreet.cli.examples import examples
 from discreet.cli.output import AsJson, print_json
 from discreet.cli.plan import explanation_document
 from discreet.cli.statements import CATALOG, CatalogPath, LedgerPlace
@@ -39,7 +40,7 @@ DEFAULT = "graphical"
 @app.command(
     "synth",
     no_args_is_help=True,
-    epilog="Example: discreet synth people --epsilon 1 --columns age,sex --out rows.parquet --save people.json",
+    epilog=examples("discreet synth people --epsilon 1 --columns age,sex --out rows.parquet --save people.json"),
 )
 def command(
     name: Annotated[

@@ -14,7 +14,8 @@ A charge moves through one state machine, and nothing leads back:
 """
 
 from discreet.ledger.integrity.anchors import Anchor
-from discreet.ledger.integrity.verification import IntegrityFinding, Verification
+from discreet.ledger.integrity.findings import IntegrityFinding
+from discreet.ledger.integrity.verification import Verification
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.moving import move_to_postgres
 from discreet.ledger.opening import open_ledger

@@ -6,13 +6,7 @@ from contextlib import closing
 from functools import partial
 
 from discreet.errors import LedgerError, NameNotFoundError, ParameterError, public_class
-from discreet.ledger.integrity import recovery
-from discreet.ledger.integrity.anchor_stores import (
-    absolute_place,
-    anchor_store_at,
-    refuse_missing_mount,
-    without_password,
-)
+from discreet.ledger.integrity import halts
 from discreet.ledger.integrity.shared_anchors import store_document, store_in
 from discreet.ledger.queries import LedgerQueries
 from discreet.ledger.records import faults
@@ -20,6 +14,12 @@ from discreet.ledger.records.canonical_text import label
 from discreet.ledger.records.key_acts import ActKind, KeyAct, ListedKey
 from discreet.ledger.records.signatures import key_id
 from discreet.ledger.signing_key import CREATED
+from discreet.ledger.stores.anchor_places import (
+    absolute_place,
+    anchor_store_at,
+    public_place,
+    refuse_missing_mount,
+)
 from discreet.ledger.transactions import key_register, limits, statements
 from discreet.ledger.transactions.statements import LedgerWriter
 from discreet.ledger.transactions.store import UnknownOutcomeError
@@ -46,7 +46,8 @@ class KeyAdministration(LedgerQueries):
             The key as it is listed.
 
         Raises:
-            ParameterError: If it is not a public key, or the second one of a ledger without shared anchors.
+            ParameterError: If it is not a public key, was revoked, or is the second one of a ledger without shared
+                anchors.
             LedgerError: If the key of this process is not the owner's.
         """
         key = key_id(public)
@@ -72,34 +73,40 @@ class KeyAdministration(LedgerQueries):
             The key as it is listed.
 
         Raises:
-            NameNotFoundError: If it is not listed, or is the owner's.
+            NameNotFoundError: If it is not listed, is revoked already, or is the owner's.
             LedgerError: If the key of this process is not the owner's.
         """
         self._load_keys()
-        listed = self._key.register.may_charge.get(key)
-        if listed is None or listed.is_owner:
-            raise NameNotFoundError(
-                f"a key {key!a} to be revoked",
-                because="the ledger does not list it" if listed is None else "it is the owner's own, which is rotated",
-                instead="discreet ledger key rotate" if listed else "an id that discreet ledger key listed prints",
-            )
+        listed = self._key.register.keys.get(key)
+        if listed is None or listed.is_owner or listed.is_revoked:
+            raise _revocation_error(key, listed)
         self._act(ActKind.REVOKED, key, name=listed.name, reason=reason)
         return self._key.register.keys[key]
 
-    def share_anchors(self, place: str | os.PathLike[str], *, reason: str) -> None:
+    def share_anchors(self, place: str | os.PathLike[str], *, reason: str, lost: bool = False) -> None:
         """Name the store of anchors that all machines of this ledger share. An act of the owner.
 
         Args:
             place: Path of a directory that all of them mount, or address of a PostgreSQL database that is not the
-                ledger's. A path is recorded as an absolute one, an address without its password.
+                ledger's. A path is recorded as an absolute one; of an address only host, port and database are.
             reason: Reason, which the ledger records.
+            lost: Whether the present store is lost for good. Nothing is charged then before `recover`. Default False.
 
         Raises:
-            ParameterError: If the directory above it is not there.
+            ParameterError: If it is neither a path nor an address of PostgreSQL, the directory above is not there, or
+                the present store cannot be reached and is not `lost`.
             LedgerError: If it cannot be written, or the key of this process is not the owner's.
         """
         label(reason, "reason", most=LONGEST_REASON)
-        self._refuse_behind()
+        self._refuse_service()
+        self._load_keys()
+        self._refuse_unreachable_store(is_lost=lost)
+        if self._key.anchors_fault is not None:  # a recovery needs a store: nothing is charged before it anyway
+            self._detector.acts.compare_with_home(self._key.register)
+            self._put_back_acts()
+            self._succeed_owner()
+        if self._key.anchors_fault is None:
+            self._refuse_behind()
         absolute = absolute_place(place)
         refuse_missing_mount(absolute)
         is_lost = self._key.anchors_fault is not None
@@ -109,7 +116,7 @@ class KeyAdministration(LedgerQueries):
                 because="the former anchors would count as lost, and every dataset would be halted",
                 instead="unset DISCREET_ANCHORS, name the store again, and set the variable afterwards",
             )
-        register, name = self._key.register, without_password(absolute)
+        register, name = self._key.register, public_place(absolute)
         with closing(anchor_store_at(absolute, self._id)) as store:
             known = store_in(store.identity(), self._id)
             is_copy = known == register.store and name != register.place  # two stores with one id would part
@@ -118,12 +125,22 @@ class KeyAdministration(LedgerQueries):
             if store_id != known:
                 store.create(store_document(self._id, store_id))
         if is_lost and self._look(statements.names):
-            recovery.halt(self._commit, LOST_ANCHORS)
+            halts.halt_all(self._commit, LOST_ANCHORS)
         self._write_certified_act(act, is_lost=is_lost)
         self._place = absolute
         self._load_keys()
         if not is_lost:
             self.anchor()
+
+    def _refuse_unreachable_store(self, *, is_lost: bool) -> None:
+        """Refuse another store while the present one is only out of reach of this process: every dataset would halt."""
+        if self._key.anchors_fault is not None and not is_lost:
+            raise ParameterError(
+                f"another store of shared anchors than the one at {self._key.register.place!r}",
+                because=f"it would count as lost, and every dataset would be halted; {self._key.anchors_fault}",
+                instead="set DISCREET_ANCHORS to where this machine reaches the present store; if it is lost for good:"
+                " discreet ledger share-anchors PLACE --lost --reason TEXT --ledger LEDGER",
+            )
 
     def _share_anchors_at_creation(self, place: str | os.PathLike[str]) -> None:
         """Name the shared anchors of a ledger that names none; one that names others is refused."""
@@ -133,9 +150,9 @@ class KeyAdministration(LedgerQueries):
             return
         with closing(anchor_store_at(absolute, self._id)) as store:
             is_same = store_in(store.identity(), self._id) == register.store
-        if not is_same and without_password(absolute) != register.place:
+        if not is_same and public_place(absolute) != register.place:
             raise ParameterError(
-                f"shared anchors at {without_password(absolute)!r}",
+                f"shared anchors at {public_place(absolute)!r}",
                 because=f"the ledger names others already, at {register.place!r}; all else is done",
                 instead="discreet ledger share-anchors PLACE --reason TEXT --ledger LEDGER, which names another",
             )
@@ -155,10 +172,17 @@ class KeyAdministration(LedgerQueries):
         label(reason, "reason", most=LONGEST_REASON)
         self._refuse_service()
         self._load_keys()
-        if self._detector.lost_acts(self._key.register):  # a recovery puts these back, with the owner that they name
-            raise LedgerError(faults.BEHIND)
+        if self._detector.acts.following(self._key.register):
+            raise LedgerError(faults.BEHIND)  # a recovery puts these back, with the owner that they name
         self._write_act(self._key.takeover(reason))
-        self._upgrade_records()
+        if self._key.anchors_fault is None:
+            self._upgrade_records()
+
+    def _succeed_owner(self) -> None:
+        """Write the act by which the owner's rotated key succeeds it; no opening writes it without shared anchors."""
+        act = None if self._detector.acts.are_behind else self._key.first_act(is_new=False, anchored_by={})
+        if act is not None and act.handover is not None:
+            self._try_to_write_act(act)
 
     def _write_certified_act(self, act: KeyAct, *, is_lost: bool) -> None:
         """Write an act after the former store of anchors has it, so that an older copy is behind that one.
@@ -168,14 +192,14 @@ class KeyAdministration(LedgerQueries):
         """
         before = self._key.register
         if not is_lost:
-            self._detector.certify_act(before.then(act))
+            self._detector.acts.write_to_shared_store(before.then(act))
         try:
             self._commit(lambda writer: key_register.append(writer, act))
         except UnknownOutcomeError:
             raise
         except LedgerError:
             if not is_lost:
-                self._detector.certify_act(before)
+                self._detector.acts.write_to_shared_store(before)
             raise
 
     def _act(self, kind: ActKind, value: str, *, name: str, reason: str) -> None:
@@ -183,10 +207,21 @@ class KeyAdministration(LedgerQueries):
         if self._key.anchors_fault is not None:
             raise LedgerError(self._key.anchors_fault)
         act = self._owner_act(kind, value, name=name, reason=reason)
+        self._refuse_revoked_key(act)
         self._refuse_unshared_keys(act)
         self._write_act(act)
         if self._key.anchors_fault is not None:  # out of reach since: nothing outside the ledger tells of the act
             raise LedgerError(self._key.anchors_fault)
+
+    def _refuse_revoked_key(self, act: KeyAct) -> None:
+        """Refuse the listing of a key that was revoked, and may have been stolen."""
+        key = key_id(act.value)
+        if act.kind is ActKind.LISTED and key in self._key.register.keys.keys() - self._key.register.may_charge.keys():
+            raise ParameterError(
+                f"a key {key!a} to be listed",
+                because="the ledger's owner revoked it, and a revoked key never charges again",
+                instead="discreet ledger key rotate on its machine, then discreet ledger key list with the new key",
+            )
 
     def _refuse_unshared_keys(self, act: KeyAct) -> None:
         """Refuse the listing of a second key without shared anchors, after which no key could charge."""
@@ -216,10 +251,25 @@ class KeyAdministration(LedgerQueries):
             if not known.is_halted and limits.lacks_terms(writer, known):
                 limits.upgrade_records(writer, known)
 
-        for known in self._look(recovery.accounts):
-            if not self._detector.is_behind(known.name):  # one that is behind is upgraded after its recovery
+        for known in self._look(statements.readable_accounts):
+            if known.name not in self._detector.behind:  # one that is behind is upgraded after its recovery
                 self._run(partial(upgrade, name=known.name))
 
     def anchor(self) -> None:
-        """Write the present end of every chain to the anchors, outside the store."""
-        self._detector.write(self._look(recovery.accounts))
+        """Write the present end of every chain to the anchors, outside the store.
+
+        Raises:
+            LedgerError: If the ledger does not list the key of this process, whose anchors would not count, or the
+                shared anchors cannot be reached.
+        """
+        self._refuse_unusable_key()
+        self._detector.anchor(self._look(statements.readable_accounts))
+
+
+def _revocation_error(key: str, listed: ListedKey | None) -> NameNotFoundError:
+    because, instead = "the ledger does not list it", "an id that discreet ledger key listed prints"
+    if listed is not None and listed.is_owner:
+        because, instead = "it is the owner's own, which is rotated", "discreet ledger key rotate"
+    elif listed is not None:
+        because, instead = "it is revoked already", "discreet ledger key listed, which shows the keys that may charge"
+    return NameNotFoundError(f"a key {key!a} to be revoked", because=because, instead=instead)

@@ -14,8 +14,8 @@ from typing import Self
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.errors import ParameterError, public_class
-from discreet.ledger.access import Extent
-from discreet.ledger.integrity import recovery
+from discreet.ledger.integrity import halts, recovery
+from discreet.ledger.integrity.recovered_total import RecoveryEvidence
 from discreet.ledger.integrity.verification import Verification
 from discreet.ledger.key_administration import LONGEST_REASON, KeyAdministration
 from discreet.ledger.records.canonical_text import label, short_code
@@ -26,10 +26,11 @@ from discreet.ledger.records.quota import EVERYONE, NoChange, checked_failures
 from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.records.registration import Dataset, Registration
 from discreet.ledger.records.reservation import Reservation, reservation_of
-from discreet.ledger.transactions import limits, other_releases
+from discreet.ledger.transactions import limits, other_releases, statements
 from discreet.ledger.transactions import outcome as outcomes
 from discreet.ledger.transactions import register as registers
 from discreet.ledger.transactions.charge import ChargeRequest, DatasetCharge
+from discreet.ledger.verification import Extent
 
 PATIENCE = 600.0
 OWNER = "owner"
@@ -63,7 +64,7 @@ class Ledger(KeyAdministration):
         Raises:
             Refusal: If the declaration differs from that of a dataset that was charged.
         """
-        return self._run_with_listed_key(lambda writer: registers.register(writer, dataset))
+        return self._run_as_owner(lambda writer: registers.register(writer, dataset))
 
     def rename(self, name: str, to: str, *, reason: str) -> None:
         """Give a dataset another name. Both names lead to the same privacy budget.
@@ -77,7 +78,7 @@ class Ledger(KeyAdministration):
             Refusal: If there is no such dataset, or the new name is taken.
         """
         label(reason, "reason", most=LONGEST_REASON)
-        self._run_with_listed_key(lambda writer: registers.rename(writer, name, to, reason))
+        self._run_as_owner(lambda writer: registers.rename(writer, name, to, reason))
 
     def set_cap(self, name: str, budget: Budget, *, reason: str) -> None:
         """Set a new budget of a dataset; its spending is restated at the new order, and never lower.
@@ -91,7 +92,7 @@ class Ledger(KeyAdministration):
             Refusal: If there is no such dataset, or the budget is not allowed.
         """
         label(reason, "reason", most=LONGEST_REASON)
-        self._run_with_listed_key(lambda writer: limits.set_cap(writer, name, budget, reason))
+        self._run_as_owner(lambda writer: limits.set_cap(writer, name, budget, reason))
 
     def set_quota(
         self,
@@ -126,7 +127,7 @@ class Ledger(KeyAdministration):
                 else f"ledger.set_quota({name!r}, {analyst!r}, dp.Budget(epsilon=0.5), reason=...)",
             )
         most = None if failures is None else checked_failures(failures)
-        self._run_with_listed_key(lambda writer: limits.set_quota(writer, name, analyst, quota, most, reason))
+        self._run_as_owner(lambda writer: limits.set_quota(writer, name, analyst, quota, most, reason))
 
     def add_other_release(
         self, name: str, what: str, *, kind: str, sha256: str | None = None, author: str = OWNER
@@ -151,8 +152,8 @@ class Ledger(KeyAdministration):
             LedgerError: If the ledger cannot be used.
         """
         request = checked_request(what, kind, sha256, author, f"auto-{secrets.token_hex(16)}")
-        self._refuse_unlisted_key()
-        return self._run_idempotent(lambda writer: other_releases.add(writer, name, request, self._detector.check))
+        self._refuse_unusable_key()
+        return self._run_idempotent(lambda writer: other_releases.add(writer, name, request))
 
     def charge(
         self,
@@ -261,7 +262,7 @@ class Ledger(KeyAdministration):
             raise TypeError("an answer is bytes")
         ours = reservation_of(reservation)
         if self._key.is_stranger and self.state(ours.receipt) is not State.ANSWERED:
-            self._key.refuse_unlisted_key()
+            self._key.refuse_unusable_key()
         self._run_idempotent(lambda writer: outcomes.answer(writer, ours, payload))
         return outcomes.stored_answer(ours, self._store.ask)
 
@@ -312,8 +313,8 @@ class Ledger(KeyAdministration):
         """Recompute the hash chain of one dataset or of all, and compare it with everything else in the store.
 
         It goes on from the last event that was verified without a finding. Changes of rows before that event are found
-        by a full verification alone. A dataset with a finding is not charged any more until `recover`; stored answers
-        are still given.
+        by a full verification alone. A dataset with a finding is halted until `recover`: every charge is refused, also
+        of a repeated query. `stored_answer` still returns answers.
 
         Args:
             name: Name of the dataset. Default: all.
@@ -326,7 +327,7 @@ class Ledger(KeyAdministration):
         """
         found = self._verify(name, tuple(receipts), Extent.FULL if full else Extent.NEW)
         if not found.ok:
-            recovery.try_to_halt(self._run, found)
+            halts.halt_datasets(self._run, found)
         return found
 
     def recover(self, *, reason: str, receipts: Iterable[Receipt] = ()) -> Verification:
@@ -344,36 +345,46 @@ class Ledger(KeyAdministration):
 
         Raises:
             ParameterError: If there is no reason.
+            LedgerError: If this role or key may not recover, or the shared anchors cannot be reached.
         """
         label(reason, "reason", most=LONGEST_REASON)
         given = tuple(receipts)
         self._refuse_service()
         self._recover_acts()
-        self._refuse_unlisted_key()
+        self._refuse_unusable_key()
+        self._detector.anchor_memory()
         found = self._verify(None, given, Extent.WITHOUT_CHECKPOINTS)
         publics = self._public_keys(given)
         vouched = tuple(receipt for receipt in given if receipt.is_of(self._id) and receipt.verify(publics))
         is_sound = not any(finding.dataset is None and finding.is_ours for finding in found.findings)
+        general, recovered = self._look(halts.general_halts), 0
         ends = self._detector.shared_ends()
         anchors = self._detector.every_anchor()
-        for name in [known.name for known in self._look(recovery.accounts)]:
-            proof = recovery.Proof(
+        for name in [known.name for known in self._look(statements.readable_accounts)]:
+            proof = RecoveryEvidence(
                 name=name,
                 anchors=self._with_checkpoint(name, anchors.get(name, ())),
                 receipts=vouched,
                 reason=reason,
                 shared=ends.get(name),
-                is_sound=is_sound,
             )
+            # not _run, which refuses chains that are behind: these do until they are recovered
             _, writer = self._commit(partial(recovery.recover, proof=proof))
-            self._detector.settle(writer.heads.values())
-        self._detector.compare(self._look)
+            self._detector.anchor_recovery(writer.heads.values())
+            recovered = max([recovered, *(account.sequence for account in writer.heads.values())])
+        if is_sound and recovered:  # not before: other datasets would be charged before their own recovery, or without
+            self._commit(partial(halts.end_general_halts, ids=general, sequence=recovered))
+        self._detector.compare()
         self._upgrade_records()
         self._checkpoints.forget()  # they may be of the history that is lost
         return self._verify(None, given, Extent.FULL)
 
+    def anchor_memory(self) -> None:
+        """Anchor at home what this process saw since its last anchor there; a session does so when it ends."""
+        self._detector.anchor_memory()
+
     def close(self) -> None:
-        """Close the store."""
+        """Anchor what this process saw, and close the store."""
         self._detector.close()
         self._store.close()
 

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.home_files import anchor_directory
-from discreet.ledger.integrity.anchor_stores import ADDRESS
 from discreet.ledger.integrity.rollback import RollbackDetector
 from discreet.ledger.integrity.verification import Verification
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.postgres import PostgresLedger, refuse_roles
 from discreet.ledger.records import faults
+from discreet.ledger.records.address import is_address
 from discreet.ledger.signing_key import signer_at
 from discreet.ledger.sqlite import ANCHOR_EVERY, SQLiteLedger
 from discreet.ledger.stores import postgres_schema
@@ -73,7 +73,7 @@ def move_to_postgres(
         ParameterError: If the ledger has findings, this process has no listed key or no anchors of it, the file names
             another database, or the database has a ledger already.
     """
-    if ADDRESS.match(os.fspath(path)):
+    if is_address(os.fspath(path)):
         raise ParameterError(
             "a move of a ledger in PostgreSQL",
             because="only a ledger in a SQLite file is moved, and this names a database as the source",

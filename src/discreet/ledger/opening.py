@@ -6,13 +6,20 @@ import re
 from discreet.errors import ParameterError, short_traceback
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.postgres import PostgresLedger
+from discreet.ledger.records.address import in_lower_case, is_address
 from discreet.ledger.sqlite import SQLiteLedger
 
-_ADDRESS = re.compile(r"postgres(ql)?://", re.IGNORECASE)
 _SETTINGS = re.compile(
-    r"^\s*[a-z][a-z0-9+.-]*://|(^|\s)(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=",
+    r"^\s*[a-z][a-z0-9+.-]*://|^\s*postgres(ql)?:/"
+    r"|(^|\s)(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=",
     re.IGNORECASE,
 )
+NO_PLACE = "it is neither a path nor an address that begins with postgresql://"
+
+
+def is_other_address(text: str) -> bool:
+    """Whether a text is an address that does not begin with postgresql://; it may hold a password."""
+    return not is_address(text) and _SETTINGS.search(text) is not None
 
 
 @short_traceback
@@ -35,12 +42,12 @@ def open_ledger(where: str | os.PathLike[str]) -> Ledger:
         ...     ledger.datasets()
         []
     """
-    if isinstance(where, str) and _ADDRESS.match(where):
-        return PostgresLedger(_ADDRESS.sub("postgresql://", where, count=1))
-    if isinstance(where, str) and _SETTINGS.search(where):
+    if isinstance(where, str) and is_address(where):
+        return PostgresLedger(in_lower_case(where))
+    if isinstance(where, str) and is_other_address(where):
         raise ParameterError(
             "this address of a ledger",
-            because="it is neither a path nor an address that begins with postgresql://",
+            because=NO_PLACE,
             instead='ledger="postgresql://discreet_service@db.example.org/records", or a path',
         )
     return SQLiteLedger(where)

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import LedgerError, ParameterError, public_class
 from discreet.ledger.access import LEASE
 from discreet.ledger.home_files import anchor_directory
-from discreet.ledger.integrity.anchor_stores import ADDRESS, absolute_place, refuse_missing_mount
 from discreet.ledger.integrity.checkpoints import directory_beside
 from discreet.ledger.integrity.rollback import RollbackDetector
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.records import faults
+from discreet.ledger.records.address import in_lower_case, is_address
 from discreet.ledger.records.canonical_text import label
 from discreet.ledger.signing_key import signer_at
 from discreet.ledger.stores import postgres_schema
+from discreet.ledger.stores.anchor_places import absolute_place, refuse_missing_mount
 from discreet.ledger.stores.postgres import PostgresStore
 from discreet.ledger.stores.postgres_errors import connect, sentences
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import psycopg
 
 ANCHOR_EVERY = 100
+_DATABASE_OWNER = "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = current_database()"
 
 
 @public_class
@@ -131,10 +133,10 @@ def _refuse_anchors_here(connection: "psycopg.Connection[Any]", place: str) -> N
 
     An older copy of the database would put back both.
     """
-    if not ADDRESS.match(place):
+    if not is_address(place):
         return
     here, there = postgres_schema.database_identity(connection), ""
-    with suppress(LedgerError), connect(ADDRESS.sub("postgresql://", place, count=1)) as other:
+    with suppress(LedgerError), connect(in_lower_case(place)) as other:
         there = postgres_schema.database_identity(other)
     if here == there:
         raise LedgerError(faults.SAME_DATABASE)
@@ -148,15 +150,21 @@ def refuse_roles(connection: "psycopg.Connection[Any]", role: str, steward: str 
     if steward == role:
         raise ParameterError(
             f"the role {steward!r} for the steward of the ledger",
-            because="it is the service's own role, and who charges may not raise a budget",
+            because="it is the service's own role, and a role that charges must not raise a budget",
             instead="another role for the steward, after CREATE ROLE discreet_steward LOGIN",
         )
 
 
 def _refuse_role(connection: "psycopg.Connection[Any]", purpose: str, name: str) -> None:
-    """Refuse the owner's own role, and one that the server does not have."""
+    """Refuse the role of this connection, which should be the owner's, and one that the server does not have."""
     office = "service" if purpose == "role" else "steward"
     example = f"discreet_{office}"
+    if connection.info.user == name and (owner := _database_owner(connection)) != name:
+        raise ParameterError(
+            f"the role {name!r} for the {office} of a ledger",
+            because="this connects as that role, which does not own the database",
+            instead=f"connect as the owner of the database, the role {owner!r}",
+        )
     if connection.info.user == name:
         raise ParameterError(
             f"the role {name!r} for the {office} of a ledger",
@@ -169,3 +177,8 @@ def _refuse_role(connection: "psycopg.Connection[Any]", purpose: str, name: str)
             because="the database server has no such role",
             instead=f"CREATE ROLE {name} LOGIN PASSWORD '...', run by a role with CREATEROLE, then again",
         )
+
+
+def _database_owner(connection: "psycopg.Connection[Any]") -> str:
+    (owner,) = connection.execute(_DATABASE_OWNER).fetchone() or ("",)
+    return str(owner)

@@ -8,8 +8,7 @@ from discreet.accounting.costs import Cost
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, ParameterError, public_class
 from discreet.exact.numbers import Number, positive
-from discreet.ledger.access import LedgerAccess
-from discreet.ledger.integrity import recovery
+from discreet.ledger.integrity import halts
 from discreet.ledger.integrity.anchors import Anchor
 from discreet.ledger.records import faults
 from discreet.ledger.records.canonical_text import key, label
@@ -21,6 +20,7 @@ from discreet.ledger.records.quota import Share
 from discreet.ledger.records.receipt import ChargeReference
 from discreet.ledger.records.registration import Registration
 from discreet.ledger.reporting.health import (
+    CURE,
     UNREACHABLE,
     AnchoredEvent,
     HealthRows,
@@ -29,14 +29,15 @@ from discreet.ledger.reporting.health import (
     ledger_health,
 )
 from discreet.ledger.reporting.report import DELTAS, SpendingReport, report
-from discreet.ledger.transactions import other_releases, outcome, statements
+from discreet.ledger.transactions import other_releases, outcome, statements, stored_charge
 from discreet.ledger.transactions.statements import LedgerWriter
+from discreet.ledger.verification import LedgerVerification
 
 _SOURCES = "SELECT DISTINCT dataset, source FROM versions ORDER BY dataset, source"
 
 
 @public_class
-class LedgerQueries(LedgerAccess):
+class LedgerQueries(LedgerVerification):
     """The calls of a ledger that only read it."""
 
     def registration(self, name: str, version: int | None = None) -> Registration | None:
@@ -68,7 +69,7 @@ class LedgerQueries(LedgerAccess):
         Raises:
             LedgerError: If there is no such charge.
         """
-        return self._look(lambda writer: statements.find_charge(writer, reservation).state)
+        return self._look(lambda writer: stored_charge.find_charge(writer, reservation).state)
 
     def stored_answer(self, name: str, question: str) -> bytes | None:
         """Latest stored answer to a query.
@@ -78,7 +79,8 @@ class LedgerQueries(LedgerAccess):
             question: Fingerprint of the query.
 
         Returns:
-            The answer, or None; an empty answer is a result.
+            The answer, or None; an empty answer is a result. None also for an answer that is not in the shared anchors
+            yet: repeat the query.
 
         Raises:
             NameNotFoundError: If there is no such dataset.
@@ -86,8 +88,10 @@ class LedgerQueries(LedgerAccess):
 
         def work(writer: LedgerWriter) -> bytes | None:
             statements.account(writer, name, lock=False)
-            found = statements.charge_in(writer.read(statements.same_question(name, key(question, "question")))[0])
-            return None if found is None else found.payload
+            same = stored_charge.same_question(name, key(question, "question"))
+            found = stored_charge.charge_in(writer.read(same)[0])
+            is_anchored = found is not None and self._is_anchored(found.link.dataset, found.concluded or 0, writer)
+            return found.payload if found is not None and is_anchored else None
 
         return self._look(work)
 
@@ -260,15 +264,20 @@ class LedgerQueries(LedgerAccess):
         """Where the owner said that the shared anchors are: a path, or the host and the name of a database."""
         return self._key.register.place or None
 
-    def health(self, *, oldest_anchor: Number | None = None, most_spent: Number | None = None) -> LedgerHealth:
+    def health(
+        self, *, oldest_anchor: Number | None = None, most_spent: Number | None = None, needs_key: bool = False
+    ) -> LedgerHealth:
         """Whether the ledger serves, for monitoring: stopped datasets, spending, anchors and keys.
 
         It reads no chain and changes nothing in the store. Open the ledger with `read_only=True` to change nothing
         beside it either. A ledger that cannot be reached is a result too.
 
         Args:
-            oldest_anchor: Seconds after which an event that is not anchored is a problem. Default: never.
+            oldest_anchor: Largest age in seconds of the newest anchor of a dataset with later events. A dataset without
+                an anchor is a problem at any age. Default: no limit.
             most_spent: Part of a privacy budget from which on its spending is a problem, such as 0.9. Default: none.
+            needs_key: Whether it is a problem that this process has no signing key, and so cannot charge. Default
+                False.
 
         Returns:
             The health, to print; true if there is no problem.
@@ -279,11 +288,11 @@ class LedgerQueries(LedgerAccess):
         seconds = None if oldest_anchor is None else float(positive(oldest_anchor, "oldest_anchor"))
         share = None if most_spent is None else _part(most_spent)
         try:
-            return self._health(seconds, share)
+            return self._health(seconds, share, needs_key=needs_key)
         except LedgerError as error:
             return LedgerHealth.unreachable(self.STORE, error)
 
-    def _health(self, oldest_anchor: float | None, most_spent: Fraction | None) -> LedgerHealth:
+    def _health(self, oldest_anchor: float | None, most_spent: Fraction | None, *, needs_key: bool) -> LedgerHealth:
         self._load_keys()
         anchors = {"home": _anchored_events(self._detector.anchors_at_home())}
         if self._key.anchors_fault is None:
@@ -293,6 +302,8 @@ class LedgerQueries(LedgerAccess):
             self._look(_health_rows),  # after the anchors: others go on charging and anchoring
             store=self.STORE,
             keys=self._key_health(),
+            role=self._store.role_rights(),
+            needs_key=needs_key,
             anchors=anchors,
             stopped=stopped,
             is_behind=is_behind,
@@ -316,17 +327,17 @@ class LedgerQueries(LedgerAccess):
         )
 
     def _stopped_datasets_and_rollback(self) -> tuple[dict[str, str], bool]:
-        """Datasets that are not served with the reason, and whether any stands behind its anchors.
+        """Datasets that are not served with the reason, and whether any is behind its anchors.
 
         Where the shared anchors were lost while they were in use, only halts are known.
         """
         try:
             stopped = self.stopped_datasets()
-            return stopped, self._detector.are_acts_behind or bool(self._detector.behind())
+            return stopped, self._detector.acts.are_behind or bool(self._detector.behind)
         except LedgerError as error:
-            if str(error) != faults.NO_SHARED_ANCHORS:
+            if str(error) not in faults.UNREACHABLE_ANCHORS:
                 raise
-            return self._look(recovery.open_halts), self._detector.are_acts_behind
+            return self._halted_datasets(), self._detector.acts.are_behind
 
     def stopped_datasets(self) -> dict[str, str]:
         """Datasets that are not served, and why.
@@ -334,10 +345,19 @@ class LedgerQueries(LedgerAccess):
         Returns:
             Reasons by dataset; '' stands for all of them.
         """
-        found = self._look(recovery.open_halts)
-        behind = dict.fromkeys(self._detector.behind(), faults.BEHIND)
-        behind |= {"": faults.BEHIND} if self._detector.are_acts_behind else {}
+        found = self._halted_datasets()
+        self._detector.refresh()
+        behind = dict.fromkeys(self._detector.behind, faults.BEHIND)
+        behind |= {"": faults.BEHIND} if self._detector.acts.are_behind else {}
         return behind | found
+
+    def _halted_datasets(self) -> dict[str, str]:
+        """The findings of halts without the name of their dataset, and what is done about them."""
+        return {name: f"{_without_name(text, name)}; {CURE}" for name, text in self._look(halts.open_halts).items()}
+
+
+def _without_name(finding: str, name: str) -> str:
+    return finding.removeprefix(f"{name!r}: ").removeprefix(f"{name!r} ") if name else finding
 
 
 def _part(most_spent: Number) -> Fraction:
@@ -359,7 +379,7 @@ def _health_rows(writer: LedgerWriter) -> HealthRows:
     return HealthRows(
         schema_version=statements.schema_version(writer),
         names=frozenset(row["name"] for row in writer.rows("SELECT name FROM datasets")),
-        accounts=tuple(recovery.accounts(writer)),
+        accounts=tuple(statements.readable_accounts(writer)),
         expired=Counter(name for name, _ in outcome.expired_charges(writer, 0)),
         near_limit=tuple(statements.shares_near_limit(writer)),
     )

@@ -7,7 +7,6 @@ from functools import partial
 from discreet.errors import LedgerError
 from discreet.ledger.home_files import Named, key_file
 from discreet.ledger.records import faults
-from discreet.ledger.records.account import Account
 from discreet.ledger.records.key_acts import ActKind, KeyAct, KeyRegister
 from discreet.ledger.records.signatures import Signer
 from discreet.ledger.transactions import key_register
@@ -53,7 +52,7 @@ class SigningKey:
         if self.signer is not None and self.signer.key not in self.register.may_charge:
             self.signer = self.signer.reopen()
 
-    def refuse_unlisted_key(self) -> None:
+    def refuse_unusable_key(self) -> None:
         """Refuse to charge with a key that the ledger does not list, or with several and no anchors that they share."""
         fault = self._fault_of_this_key()
         if fault is not None:
@@ -126,11 +125,11 @@ class SigningKey:
             return None
         return faults.UNSHARED_ANCHORS if len(self.register.may_charge) > 1 else None
 
-    def check(self, account: Account) -> None:
-        """Refuse work by what the register said before it changed."""
+    def refuse_older_register(self, acts: int) -> None:
+        """Refuse work where the ledger holds another number of acts than the register that was read."""
         if self.damage is not None:
             raise LedgerError(self.damage)
-        if self.signer is not None and account.acts != len(self.register.acts):
+        if self.signer is not None and acts != len(self.register.acts):
             raise KeysChangedError(faults.BUSY)
 
     def findings(self) -> list[str]:

@@ -74,7 +74,7 @@ class Pipeline:
         self.engines = engines_of(sources, memory_limit=memory_limit, threads=threads)
         self.registrations: dict[str, int] = {}
         self._process = this_process()
-        self._end = weakref.finalize(self, _close_engines, self.engines, self._process)
+        self._end = weakref.finalize(self, _end_session, self.engines, self.ledger, self._process)
         try:
             for name, table in catalog.tables.items():
                 self._admit(name, table) if table.public else self._register(name, table, sources[name])
@@ -392,8 +392,12 @@ def _with_other_releases(found: Document, dataset: str, reservation: Reservation
     return replace(found, others=(*found.others, *texts))
 
 
-def _close_engines(engines: Mapping[str, Engine], process: tuple[int, object]) -> None:
-    """Close engines in the process that started them: a forked child must not delete its parent's workspace."""
+def _end_session(engines: Mapping[str, Engine], ledger: Ledger, process: tuple[int, object]) -> None:
+    """Close engines, and anchor the last charges: an older copy of the ledger is refused by them.
+
+    Only in the process that started the session: a forked child must not delete its parent's workspace.
+    """
     if process == this_process():
+        ledger.anchor_memory()
         for engine in dict.fromkeys(engines.values()):
             engine.close()

@@ -66,6 +66,7 @@ CREATE FUNCTION discreet.analysts_before_insert() RETURNS trigger
     SET search_path TO 'pg_catalog', 'discreet', 'pg_temp'
     AS $$
 BEGIN
+  PERFORM 1 FROM datasets WHERE name = NEW.dataset FOR UPDATE;
   IF NOT pg_has_role(current_user, (SELECT nspowner FROM pg_namespace WHERE nspname = 'discreet'), 'USAGE') AND (NEW.is_own <> 0 OR NEW.failures <> 0 OR NEW.floor_epsilon IS DISTINCT FROM 0 OR NEW.floor_rho <> 0 OR NEW.floor_delta <> 0 OR NEW.floor_renyi <> 0 OR NOT (EXISTS (SELECT 1 FROM analysts WHERE dataset = NEW.dataset AND analyst = '*' AND most_failures = NEW.most_failures AND quota IS NOT DISTINCT FROM NEW.quota AND cap_epsilon IS NOT DISTINCT FROM NEW.cap_epsilon AND cap_rho IS NOT DISTINCT FROM NEW.cap_rho AND cap_delta IS NOT DISTINCT FROM NEW.cap_delta) OR (NEW.most_failures = 100 AND NEW.quota IS NULL AND NEW.cap_epsilon IS NULL AND NEW.cap_rho IS NULL AND NEW.cap_delta IS NULL AND NOT EXISTS (SELECT 1 FROM analysts WHERE dataset = NEW.dataset AND analyst = '*')))) THEN
     RAISE EXCEPTION 'a new analyst has the quota of everyone' USING ERRCODE = 'integrity_constraint_violation';
   END IF;

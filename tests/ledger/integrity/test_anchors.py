@@ -76,6 +76,7 @@ ANCHORS = st.builds(
     spent=COSTS,
     budget=st.dictionaries(TEXT, st.one_of(st.none(), TEXT), max_size=3),
     store=st.one_of(st.none(), TEXT),
+    home=st.one_of(st.none(), TEXT),
 )
 
 

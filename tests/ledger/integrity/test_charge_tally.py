@@ -2,12 +2,12 @@
 
 from discreet.ledger.integrity.charge_tally import ChargeTally
 from discreet.ledger.integrity.evidence import LEAST, Charges, Page
-from discreet.ledger.integrity.recovery import evidence
+from discreet.ledger.integrity.recovery import dataset_rows
 from discreet.ledger.records.chain import Kind
 
 
 def page_of(ledger, first=LEAST):
-    return ledger._look(lambda writer: list(evidence(writer, "visits")))[0].read(first, frozenset())
+    return ledger._look(lambda writer: dataset_rows(writer, "visits")).read(first, frozenset())
 
 
 def test_charges_whose_rows_agree_are_not_in_doubt_and_those_without_an_outcome_are_pending(visits, turn):

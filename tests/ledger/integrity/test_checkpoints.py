@@ -14,7 +14,7 @@ from discreet.ledger import Ledger, Signer, SQLiteLedger
 from discreet.ledger.integrity.checkpoints import FORMAT, CheckpointFile, directory_beside
 from discreet.ledger.records import faults
 from discreet.ledger.records.canonical_text import canonical
-from tampering import tampering
+from tampering import anchor_file, tampering
 
 SMALL_TABLES = {
     "UPDATE datasets SET spent_rho = spent_rho - 1": "the total spent is not the sum",
@@ -128,16 +128,20 @@ def test_damage_before_the_checkpoint_is_found_by_a_full_verification_alone(veri
     "change", ["UPDATE events SET time = 'x' WHERE sequence = 9", "DELETE FROM events WHERE sequence = 9"]
 )
 def test_a_checkpoint_that_the_chain_does_not_hold_is_found_and_everything_is_read(
-    verified, tamper, turn, change, is_full
+    verified, tamper, turn, another, change, is_full
 ):
+    """Also where the anchors are lost, which say so first."""
     tamper(change, payload=b"13")
-    found = verified.verify(full=is_full)
+    verified.close()
+    anchor_file(verified).unlink()
+    again = another()
+    found = again.verify(full=is_full)
     assert found.since == {}
     assert "verified up to this event and does not hold it any more" in str(found)
     with pytest.raises(LedgerError, match=re.escape(faults.HALTED)):
-        turn(verified, question="ff")
-    assert verified.recover(reason="a test")
-    assert verified.verify()
+        turn(again, question="ff")
+    assert again.recover(reason="a test")
+    assert again.verify()
 
 
 def test_a_finding_writes_no_checkpoint(verified, tamper):

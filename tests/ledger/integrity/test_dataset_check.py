@@ -6,7 +6,8 @@ import pytest
 
 from discreet.ledger.integrity.dataset_check import DatasetCheck
 from discreet.ledger.integrity.evidence import LEAST
-from discreet.ledger.integrity.recovery import evidence
+from discreet.ledger.integrity.findings import UNREADABLE_ROWS
+from discreet.ledger.integrity.recovery import dataset_rows
 from discreet.ledger.integrity.store_pages import StorePages
 
 
@@ -38,7 +39,7 @@ class Interrupted(StorePages):
 
 
 def test_a_check_that_is_written_and_read_after_any_event_ends_as_one_that_was_not(filled):
-    held = filled._look(lambda writer: list(evidence(writer, "visits")))[0]
+    held = filled._look(lambda writer: dataset_rows(writer, "visits"))
     whole = DatasetCheck("visits")
     assert whole.open_findings(whole.run(held)) == []
     for place in range(1, len(held.events)):
@@ -50,6 +51,28 @@ def test_a_check_that_is_written_and_read_after_any_event_ends_as_one_that_was_n
         assert later.open_findings(later.run(StorePages(filled._look, "visits", most=2))) == []
         assert later.to_data() == whole.to_data()
         assert (later.events, later.start) == (len(held.events) - place, place)
+
+
+def test_a_check_that_an_earlier_version_wrote_goes_on(filled):
+    """It kept nothing about prices; an anchor is made of it too, so it is not thrown away."""
+    held = filled._look(lambda writer: dataset_rows(writer, "visits"))
+    whole = DatasetCheck("visits")
+    whole.run(held)
+    data = json.loads(json.dumps(whole.to_data()))
+    del data["tallies"]["prices"]
+    later = DatasetCheck.from_data("visits", whole.sequence, whole.head, data)
+    assert later.open_findings(later.run(StorePages(filled._look, "visits"))) == []
+    assert later.to_data() == whole.to_data()
+
+
+@pytest.mark.parametrize("name", ["total", "budget", "names", "chain"])
+def test_a_check_without_what_a_tally_kept_cannot_be_read(filled, name):
+    whole = DatasetCheck("visits")
+    whole.run(StorePages(filled._look, "visits"))
+    data = whole.to_data()
+    del data["tallies"][name]
+    with pytest.raises(UNREADABLE_ROWS):
+        DatasetCheck.from_data("visits", whole.sequence, whole.head, data)
 
 
 def test_what_others_charge_and_answer_while_pages_are_read_is_no_damage(filled, another, turn):

@@ -7,7 +7,7 @@ import pytest
 from discreet.accounting.costs import Cost
 from discreet.ledger.integrity.anchors import Anchor
 from discreet.ledger.integrity.evidence import LEAST, is_counted, is_intact
-from discreet.ledger.integrity.recovery import evidence
+from discreet.ledger.integrity.recovery import dataset_rows
 
 RECOVERY = {
     "from": {"sequence": 5},
@@ -29,7 +29,7 @@ LOST = Anchor(
 
 
 def rows_of(ledger):
-    return ledger._look(lambda writer: list(evidence(writer, "visits")))[0]
+    return ledger._look(lambda writer: dataset_rows(writer, "visits"))
 
 
 def test_an_event_is_intact_as_long_as_its_hash_is_that_of_its_columns(visits, charge):
@@ -79,6 +79,7 @@ class TestIsCounted:
             {"store": "another"},
             {"store": None},
             {"key": "another"},
+            {"home": "another"},
             {"sequence": 5},
             {"sequence": 11},
             {"spent": Cost(11, 8, 0, 8)},
@@ -87,6 +88,13 @@ class TestIsCounted:
     )
     def test_an_anchor_of_another_store_or_key_of_another_place_or_with_more_spent_is_not(self, other):
         assert not is_counted(replace(LOST, **other), [RECOVERY])
+
+    @pytest.mark.pitfall("B18")
+    def test_of_machines_that_share_a_key_the_home_that_wrote_a_later_anchor_is_counted_alone(self):
+        recovery = RECOVERY | {"shared": {"store": "one", "ends": {"k/first": 10, "k/other": 7}}}
+        assert is_counted(replace(LOST, home="first"), [recovery])
+        assert not is_counted(replace(LOST, home="other"), [recovery])
+        assert not is_counted(LOST, [recovery])
 
     @pytest.mark.parametrize("shared", [{}, {"shared": None}])
     def test_a_recovery_without_shared_anchors_counts_what_it_names_alone(self, shared):

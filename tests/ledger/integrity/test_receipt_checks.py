@@ -6,7 +6,7 @@ What is found of receipts that were changed, made up or lost is in test_verifica
 from dataclasses import replace
 
 from discreet.ledger.integrity.receipt_checks import receipt_findings
-from discreet.ledger.integrity.recovery import evidence
+from discreet.ledger.integrity.recovery import dataset_rows
 from discreet.ledger.integrity.store_pages import StorePages
 from discreet.ledger.integrity.verification import verify_dataset
 
@@ -27,7 +27,7 @@ def test_receipts_are_found_alike_in_rows_in_memory_and_in_the_store(visits, cha
     )
     for change in ("UPDATE events SET time = time", "UPDATE events SET analyst = 'eve' WHERE sequence = 2"):
         tamper(change)
-        held = visits._look(lambda writer: list(evidence(writer, "visits")))[0]
+        held = visits._look(lambda writer: dataset_rows(writer, "visits"))
         looked_up = verify_dataset("visits", StorePages(visits._look, "visits"), visits._store.ask)
         found = [
             list(receipt_findings({"visits": each}, given, visits._public_keys(), visits._id))

@@ -1,4 +1,4 @@
-"""Anchors are written in time, on top of each other, and what stands behind one is refused."""
+"""Anchors are written in time, on top of each other, and what is behind one is refused."""
 
 import json
 import re
@@ -81,6 +81,15 @@ def test_closing_anchors_what_was_seen_since_and_nothing_twice(visits, another, 
     assert anchored(visits) == [1, 2]
 
 
+def test_closing_anchors_at_home_also_where_machines_share_anchors(visits, another, charge, tmp_path):
+    """The shared anchors may be lost: what a machine knows of lost charges stands in its home."""
+    visits.share_anchors(tmp_path / "shared", reason="a test")
+    for _ in range(4):
+        charge(visits)
+    visits.close()
+    assert another()._detector.anchors_at_home()["visits"].sequence == 5
+
+
 def test_anchoring_on_request_is_for_every_dataset(visits, dataset, charge):
     visits.register(dataset(name="stays"))
     charge(visits)
@@ -117,7 +126,7 @@ def test_a_ledger_in_memory_has_no_anchors_and_remembers_all_the_same(dataset, c
         ledger.anchor()
         assert ledger._detector.anchors() == {}
         assert ledger._detector.every_anchor() == {}
-        assert ledger._detector.least("visits") == 2
+        assert ledger._detector._seen["visits"].sequence == 2
         assert ledger.verify()
 
 
@@ -201,7 +210,7 @@ def test_a_file_of_anchors_that_was_cut_is_told_by_whoever_had_read_it(visits, c
     file_of(visits).write_bytes(b"")
     (finding,) = visits.verify().findings
     assert (str(finding), finding.is_ours) == (anchors.CHANGED, False)
-    assert visits._detector.least("visits") == 2
+    assert visits._detector._seen["visits"].sequence == 2
 
 
 def test_the_anchors_of_one_ledger_say_nothing_of_another(path, tmp_path, dataset, charge):

@@ -14,12 +14,13 @@ import pytest
 from discreet.accounting.costs import Cost
 from discreet.errors import LedgerError
 from discreet.ledger.integrity import shared_anchors
-from discreet.ledger.integrity.anchor_stores import AnchorDatabase, AnchorDirectory
 from discreet.ledger.integrity.anchors import Anchor
-from discreet.ledger.integrity.shared_anchors import DOCUMENTS_TO_MERGE, SharedAnchors, store_document
+from discreet.ledger.integrity.shared_anchors import DOCUMENTS_TO_MERGE, MOST_HOMES, SharedAnchors, store_document
 from discreet.ledger.records import faults
 from discreet.ledger.records.key_acts import ActKind, KeyRegister
 from discreet.ledger.records.signatures import Signer
+from discreet.ledger.stores.anchor_database import AnchorDatabase
+from discreet.ledger.stores.anchor_directory import AnchorDirectory
 from processes import wait_for
 
 OWNER, STRANGER = Signer.in_memory(), Signer.in_memory()
@@ -98,7 +99,7 @@ class TestSharing:
     def test_an_anchor_of_a_lost_history_stays_beside_the_present_one(self, writer):
         one = writer()
         one.record([anchor(5)])
-        one.keep([anchor(7, history="f")])
+        one.add_lost_anchors([anchor(7, history="f")])
         one.record([anchor(9)])
         assert [each.sequence for each in writer().every()] == [7, 9]
         assert [each.sequence for each in writer().unknown_anchors(lambda each: each.sequence == 9)] == [7]
@@ -159,7 +160,7 @@ class TestMerging:
         for number in range(1, 30):
             writer().record([anchor(number)])
         lost = writer()
-        lost.keep([anchor(40, history="f")])
+        lost.add_lost_anchors([anchor(40, history="f")])
         last = writer()
         last.record([anchor(30)])
         last.merge(lambda anchors: {each.head for each in anchors} - {anchor(40, history="f").head})
@@ -185,6 +186,23 @@ class TestMerging:
             last.record([anchor(40 + number)])
         assert writer(known=register).ends() == {"visits": {pod.key: 11, OWNER.key: 41}}
         assert len(opened_store().documents()) < 8
+
+    @pytest.mark.pitfall("B18")
+    def test_the_highest_anchor_of_each_home_outlives_merges_where_homes_share_a_key(self, writer):
+        for number in range(1, 2 + DOCUMENTS_TO_MERGE):
+            writer().record([anchor(number, home=f"home {number % 2}")])
+        last = writer()
+        last.merge(all_settled)
+        last.record([anchor(40, home="home 1")])
+        assert writer().ends() == {"visits": {f"{OWNER.key}/home 0": 16, f"{OWNER.key}/home 1": 40}}
+
+    def test_of_many_homes_of_one_key_the_latest_stay(self, writer):
+        """Containers come with a new home each time."""
+        for number in range(1, 8 + MOST_HOMES):
+            writer().record([anchor(number, home=f"home {number}")])
+        writer().merge(all_settled)
+        ends = writer().ends()["visits"]
+        assert sorted(ends.values()) == list(range(8, 8 + MOST_HOMES))
 
     def test_few_documents_stay(self, writer, opened_store):
         for number in range(1, DOCUMENTS_TO_MERGE):

@@ -4,7 +4,7 @@ import pytest
 
 from discreet.ledger.integrity import store_pages
 from discreet.ledger.integrity.evidence import LEAST, MOST
-from discreet.ledger.integrity.recovery import evidence
+from discreet.ledger.integrity.recovery import dataset_rows
 from discreet.ledger.integrity.store_pages import StorePages, answer_digests
 from discreet.ledger.records.canonical_text import digest
 
@@ -19,7 +19,7 @@ def filled(visits, turn):
 
 @pytest.mark.parametrize("most", [1, 2, 3, 12, 13, 1_000])
 def test_pages_of_any_size_hold_every_row_once(filled, most):
-    held = filled._look(lambda writer: list(evidence(writer, "visits")))[0]
+    held = filled._look(lambda writer: dataset_rows(writer, "visits"))
     pages, first = [], LEAST
     while not pages or pages[-1].ending is None:
         pages.append(StorePages(filled._look, "visits", most=most).read(first, frozenset()))

@@ -6,6 +6,8 @@ import pytest
 from discreet.accounting.costs import Cost
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError
+from discreet.exact.rounding import units_down
+from discreet.exact.zcdp import cap_at_order
 from discreet.ledger import RegisteredSlice
 from discreet.ledger.records.account import account_of, new_account
 from discreet.ledger.records.chain import GENESIS, Kind
@@ -69,3 +71,31 @@ def test_an_account_is_charged_once_it_has_spent_a_unit(account):
     assert not account.is_charged
     for spent in (Cost(None, 0, 0, 0), Cost(1, 0, 0, 0), Cost(0, 1, 0, 1), Cost(0, 0, 1, 0)):
         assert replace(account, spent=spent).is_charged
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("part", ["epsilon", "rho", "delta"])
+def test_an_account_keeps_its_budget_while_no_cap_is_above_that_of_the_budget(account, part):
+    assert account.keeps_its_budget
+    for change, is_kept in ((-1, True), (1, False)):
+        caps = replace(account.caps, **{part: getattr(account.caps, part) + change})
+        assert replace(account, caps=caps).keeps_its_budget is is_kept
+
+
+def test_a_cap_is_compared_at_the_order_of_the_account_however_it_was_chosen(account):
+    at_another = replace(account, order=Fraction(400))
+    assert not at_another.keeps_its_budget
+    lower = replace(account.caps, rho=units_down(cap_at_order(Fraction(2), Fraction(9, 10**10), Fraction(400)), 10**15))
+    assert replace(at_another, caps=lower).keeps_its_budget
+    assert not replace(at_another, order=1 + Fraction(1, 10**5_000)).keeps_its_budget
+
+
+def test_a_cap_of_an_earlier_version_is_compared_once_an_order_is_fixed(account, dataset):
+    """Another machine may have found another cap without an order by a unit or so."""
+    earlier = replace(account, order=None, caps=replace(account.caps, rho=account.caps.rho + 1))
+    assert earlier.keeps_its_budget
+    assert earlier.with_order().caps == account.caps
+    pure = new_account(dataset(budget=Budget(epsilon=2)), "00" * 8)
+    assert pure.keeps_its_budget
+    assert not replace(pure, caps=replace(pure.caps, rho=1)).keeps_its_budget

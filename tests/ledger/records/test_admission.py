@@ -1,3 +1,4 @@
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -114,3 +115,28 @@ def test_what_only_pure_noise_can_still_have_is_advised_with_its_mechanism():
     text = admission.refusal("visits", budget, spent, one).instead
     assert text == 'session.release(query, epsilon=0.0896, mechanism="laplace")'
     assert budget.admits(spent + budget.cost(events.PureEvent(Fraction("0.0896"))))
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+def test_a_charge_is_paid_where_each_part_that_depends_on_no_order_is_at_least_the_price():
+    for event in (
+        events.PureEvent(Fraction(1, 10)),
+        events.DiscreteGaussianEvent(100, 1),
+        events.ApproximateEvent(1, 1e-9),
+    ):
+        text, price = events.canonical(event), admission.price(event, Fraction(20))
+        assert admission.is_paid(price, text)
+        assert admission.is_paid(admission.price(event), text)
+        assert admission.is_paid(replace(price, epsilon=None), text)
+        for part in ("epsilon", "rho", "delta"):
+            if getattr(price, part) or (part == "epsilon" and price.epsilon is None):
+                below = replace(price, **{part: (getattr(price, part) or 10**15) - 1})
+                assert not admission.is_paid(below, text)
+
+
+@pytest.mark.parametrize(
+    "text", [None, "", "{}", '{"kind":"NoEvent"}', '{"epsilon":"0/1","kind":"PureEvent"}', "[" * 10**5]
+)
+def test_an_event_that_cannot_be_read_is_never_paid(text):
+    assert not admission.is_paid(Cost(None, 10**18, 10**18, 10**18), text)

@@ -1,6 +1,7 @@
 """Health of a ledger, the same over every store: what a monitor is told, at no change of anything."""
 
 import json
+import re
 import shutil
 import sqlite3
 import time
@@ -23,8 +24,10 @@ from discreet.ledger.reporting.health import (
     HealthRows,
     KeyHealth,
     ledger_health,
+    with_commands_apart,
 )
 from discreet.ledger.stores import postgres_schema, sqlite_schema
+from discreet.ledger.transactions.store import RoleRights
 from servers import SERVICE, STEWARD, PostgresServer
 from tampering import TABLES, tampering
 
@@ -216,7 +219,7 @@ def test_shared_anchors_that_are_gone_are_a_problem_with_and_without_a_key(visit
     shutil.move(tmp_path / "shared", tmp_path / "away")
     for elsewhere in (False, True):
         health = look(elsewhere=elsewhere)
-        assert health.problems == (HealthProblem("keys", faults.OTHER_ANCHORS),)
+        assert health.problems == (HealthProblem("keys", faults.NO_ANCHOR_DIRECTORY),)
         assert health.keys.shared_anchors == "unreachable"
     (tmp_path / "shared").write_text("a file")
     assert look().problems == (HealthProblem("keys", faults.NO_SHARED_ANCHORS),)
@@ -227,7 +230,7 @@ def test_shared_anchors_that_go_while_a_process_runs_are_a_problem_there(visits,
     reader = another(read_only=True)
     assert reader.health()
     shutil.move(tmp_path / "shared", tmp_path / "away")
-    assert reader.health().problems == (HealthProblem("keys", faults.NO_SHARED_ANCHORS),)
+    assert reader.health().problems == (HealthProblem("keys", faults.NO_ANCHOR_DIRECTORY),)
 
 
 def test_a_monitor_without_a_key_finds_an_older_copy_by_the_shared_anchors(visits, charge, look, put_back, tmp_path):
@@ -305,6 +308,51 @@ def test_its_document_is_json_with_exact_numbers(visits, charge, look):
     assert dataset["anchors"].keys() == {"home", "shared"}
 
 
+def field_names(value: Any, name: str = "") -> set[str]:
+    """The names of all fields of a document, as the reference writes them; a pair is one field."""
+    if isinstance(value, list):
+        return {found for each in value for found in field_names(each, f"{name}[]")} or {f"{name}[]"}
+    if not isinstance(value, dict) or value.keys() == {"exact", "float"} or name.startswith("datasets[].anchors."):
+        return {name}
+    return {found for key, each in value.items() for found in field_names(each, f"{name}.{key}".removeprefix("."))}
+
+
+def test_every_field_of_its_document_is_in_the_reference(visits, charge, look):
+    visits.set_quota("visits", failures=1, **WHY)
+    visits.forfeit(charge(visits), "test")
+    reference = Path(__file__).parents[3] / "docs" / "reference" / "ledger.md"
+    table = (
+        reference.read_text(encoding="utf-8").partition("### Health as JSON")[2].partition("With `read_only=True`")[0]
+    )
+    listed = {name for row in re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE) for name in re.findall("`(.*?)`", row)}
+    unreachable = LedgerHealth.unreachable("SQLite", LedgerError(faults.CLOSED)).to_dict()
+    found = field_names(look({"most_spent": Fraction(1, 100)}).to_dict()) | field_names(
+        unreachable["problems"], "problems"
+    )
+    analysts = {f"datasets[].analysts_near_failure_limit[].{each}" for each in ("analyst", "failures", "most_failures")}
+    assert analysts <= found
+    expected = (found - analysts) | {"error", "keys", "datasets[]", "datasets[].analysts_near_failure_limit[]"}
+    assert listed == expected
+
+
+def test_a_command_in_a_problem_stands_alone_on_its_line_without_the_comma_after_it(lost, look):
+    lost()
+    lines = str(look()).splitlines()
+    assert "      discreet ledger recover --ledger LEDGER --reason TEXT" in lines
+    assert max(map(len, lines)) <= 80
+
+
+SENTENCES = {name: text for name, text in vars(faults).items() if name.isupper() and isinstance(text, str)}
+
+
+@pytest.mark.parametrize("sentence", SENTENCES.values(), ids=SENTENCES.keys())
+def test_commands_in_sentences_are_whole_in_lines_of_a_page(sentence):
+    lines = with_commands_apart(sentence, 78)
+    assert max(map(len, lines)) <= 78
+    words = " ".join(line.strip() for line in lines).split()
+    assert [each.rstrip(",;.") for each in words] == [each.rstrip(",;.") for each in sentence.split()]
+
+
 def test_a_ledger_without_datasets_is_healthy_and_prints(ledger, look):
     assert str(look()).startswith("healthy: 0 datasets")
 
@@ -337,7 +385,14 @@ def test_a_closed_ledger_is_unreachable(visits):
 def test_a_halt_of_everything_is_a_problem_where_there_is_no_dataset():
     empty = HealthRows(schema_version=5, names=frozenset(), accounts=(), expired={}, near_limit=())
     health = ledger_health(
-        empty, store="SQLite", keys=KeyHealth(listed=1), anchors={}, stopped={"": faults.HALTED}, is_behind=False
+        empty,
+        store="SQLite",
+        keys=KeyHealth(listed=1),
+        role=RoleRights(),
+        needs_key=False,
+        anchors={},
+        stopped={"": faults.HALTED},
+        is_behind=False,
     )
     assert health.problems == (HealthProblem("stopped", faults.HALTED),)
 

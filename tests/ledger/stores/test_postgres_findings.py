@@ -60,6 +60,8 @@ CHANGED = {
     "ALTER TABLE halts SET UNLOGGED": "a table is not logged",
     "ALTER TABLE schema_versions DISABLE TRIGGER ALL; DELETE FROM schema_versions": "the schema's version",
     "ALTER TABLE datasets ALTER COLUMN head DROP NOT NULL": "the column 'datasets.head'",
+    """CREATE SCHEMA other; CREATE COLLATION other."C" (provider = icu, locale = 'und', deterministic = false);"""
+    """ALTER TABLE aliases ALTER COLUMN alias TYPE text COLLATE other."C\"""": "the column 'aliases.alias'",
     "ALTER TABLE events ALTER COLUMN cost_rho SET DEFAULT 0": "the column 'events.cost_rho'",
     "ALTER TABLE events RENAME TO others": "the table 'events'",
     "ALTER TABLE halts ENABLE ROW LEVEL SECURITY": "the table 'halts'",

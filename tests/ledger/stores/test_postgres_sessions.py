@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from discreet.errors import LedgerError
+from discreet.accounting.filters import Budget
+from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import Ledger, PostgresLedger
 from discreet.ledger.records import faults
 from discreet.ledger.stores import postgres_sessions
@@ -17,6 +18,7 @@ from discreet.ledger.stores.postgres_errors import connect
 from grids import over
 from poolers import ABSENT, Pooler, has_pgbouncer
 from servers import SERVICE, STEWARD, PostgresServer, give_to_server
+from tampering import new_database
 from tls import certificate
 
 
@@ -127,6 +129,121 @@ def test_a_pooler_that_begins_to_share_sessions_later_is_refused_at_the_next_cha
             assert direct.history("visits") == before
 
 
+TABLES = ("datasets", "events", "reservations", "answers", "analysts", "versions", "aliases", "halts", "keys", "ledger")
+
+
+def _take_over_the_session(address: str) -> psycopg.Connection:
+    """Tables and a catalogue of its own, with a raised cap, in the session of another process of the same role."""
+    other = psycopg.connect(address, prepare_threshold=None)
+    for table in TABLES:
+        other.execute(f"CREATE TEMP TABLE {table} AS TABLE discreet.{table}".encode())
+    other.execute("UPDATE pg_temp.datasets SET cap_epsilon = 1000000000000000")
+    other.execute("CREATE TEMP VIEW pg_trigger AS SELECT * FROM pg_catalog.pg_trigger WHERE FALSE")
+    other.execute("SET search_path = pg_temp, pg_catalog, discreet")
+    other.execute("SET default_transaction_isolation = 'repeatable read'")
+    other.commit()
+    return other
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+def test_what_others_change_in_a_session_that_a_pooler_shares_later_changes_no_charge_and_no_read(
+    pooler_installed, ledger_server, dataset, charge, monkeypatch
+):
+    """The mark of the session is there still; the search path, the tables it finds and the isolation are others'."""
+    monkeypatch.setattr(postgres_sessions, "PATIENCE", 0.5)
+    place = new_database(ledger_server, "shared")  # where everybody may make temporary tables, which is the default
+    PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD)
+    with PostgresLedger(place.steward) as steward:
+        steward.register(dataset(budget=Budget(epsilon=1)))
+    with (
+        Pooler(ledger_server, "session", size=1) as pooler,
+        PostgresLedger(pooler.through(place.service)) as ledger,
+    ):
+        charge(ledger, epsilon=1)
+        ledger._store._close_idle()  # the next connection is one of the new mode
+        pooler.change(pool_mode="transaction")
+        ledger.history("visits")
+        with _take_over_the_session(pooler.through(place.service)) as other:
+            (mark,) = other.execute(f"SELECT current_setting('{postgres_sessions.MARK}', TRUE)".encode()).fetchone()
+            assert mark == ledger._store._mark
+            other.commit()
+            with pytest.raises(BudgetError):
+                charge(ledger, analyst="bob", epsilon=1, fresh=True)
+            assert ledger._run(lambda pen: pen.rows("SHOW transaction_isolation"))[0] == {
+                "transaction_isolation": "read committed"
+            }
+            for read in (_caps_seen_by_ask, _caps_seen_by_look):
+                assert read(ledger) == [{"cap_epsilon": 10**12}]
+            assert ledger._store.findings(full=False) == []
+            assert ledger.verify(full=True)
+            assert other.execute("SELECT spent_epsilon FROM pg_temp.datasets").fetchone() == (10**12,)
+
+
+def _caps_seen_by_ask(ledger: Ledger) -> list:
+    return ledger._store.ask(("SELECT cap_epsilon FROM datasets", {}))
+
+
+def _caps_seen_by_look(ledger: Ledger) -> list:
+    return ledger._store.look(lambda transaction: transaction.read(("SELECT cap_epsilon FROM datasets", {})))[0]
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+def test_a_read_in_a_session_that_others_have_reset_is_refused(
+    pooler_installed, ledger_server, postgres_address, dataset, charge, monkeypatch
+):
+    monkeypatch.setattr(postgres_sessions, "PATIENCE", 0.5)
+    for read in (_caps_seen_by_ask, _caps_seen_by_look, lambda ledger: ledger._store.findings(full=False)):
+        with Pooler(ledger_server, "session", size=1) as pooler, PostgresLedger(pooler.steward_url) as ledger:
+            pooler.change(pool_mode="transaction")
+            reset_by_another(pooler, lambda ledger=ledger, read=read: read(ledger))
+            with pytest.raises(LedgerError, match=re.escape(faults.POOLED)):
+                read(ledger)
+
+
+def reset_by_another(pooler: Pooler, act: Callable[[], object]) -> None:
+    """Another client resets the only session after an act; the pooler lets it go where it already has its new mode."""
+    for is_last in (False, False, True):
+        act()
+        try:
+            with psycopg.connect(pooler.steward_url, autocommit=True) as other:
+                other.execute("DISCARD ALL")
+        except psycopg.errors.ProtocolViolation:  # it waited too long for the session
+            if is_last:
+                raise
+        else:
+            return
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+def test_a_pooler_that_begins_to_take_single_statements_only_is_refused_and_not_tried_again(
+    pooler_installed, ledger_server, postgres_address, monkeypatch
+):
+    monkeypatch.setattr(postgres_sessions, "PATIENCE", 0.5)
+    with Pooler(ledger_server, "session", size=1) as pooler, PostgresLedger(pooler.steward_url) as ledger:
+        pooler.change(pool_mode="statement")
+        ledger._store._idle[0].execute("SELECT 1")
+        with pytest.raises(LedgerError, match=re.escape(faults.POOLED)):
+            _caps_seen_by_look(ledger)
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("is_pooled", [False, True])
+def test_no_statement_is_prepared_through_a_pooler_where_others_could_replace_it(
+    pooler_installed, ledger_server, postgres_address, monkeypatch, is_pooled
+):
+    monkeypatch.setattr(postgres_sessions, "PATIENCE", 0.5)
+    with Pooler(ledger_server, "session", size=1) as pooler:
+        with PostgresLedger(pooler.service_url if is_pooled else postgres_address) as ledger:
+            for _ in range(20):
+                _caps_seen_by_look(ledger)
+            prepared = ledger._store._idle[-1].execute("SELECT * FROM pg_prepared_statements").fetchall()
+        assert bool(prepared) is not is_pooled
+
+
 def test_the_servers_own_address_needs_no_second_connection(postgres_address, monkeypatch):
     def connected() -> psycopg.Connection:
         raise AssertionError("a second connection was made")
@@ -191,7 +308,7 @@ def test_a_server_on_another_machine_that_is_not_checked_is_warned_of_once(remot
     else:
         address += f"&sslmode={mode}"
     (warning,) = warnings_of(caplog, address)
-    assert warning == postgres_sessions.UNCHECKED % (mode or "prefer")
+    assert warning == postgres_sessions.UNCHECKED % ("the ledger's database", mode or "prefer")
     password = re.search(r":(\w{32})@", server.service_url)[1]
     assert not any(part in warning for part in (password, address, address.split("@")[1].split(":")[0]))
 

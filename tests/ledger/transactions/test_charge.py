@@ -1,7 +1,9 @@
 """The charge transaction: repeated queries, retries, queries in flight, leases taken over, several datasets."""
 
+import hashlib
 import threading
 import time
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
@@ -9,6 +11,7 @@ import pytest
 
 from discreet import events
 from discreet.accounting.costs import NOTHING, Cost
+from discreet.accounting.filters import Budget
 from discreet.errors import (
     BudgetError,
     Failure,
@@ -18,12 +21,45 @@ from discreet.errors import (
     PendingError,
     SourceError,
 )
-from discreet.ledger import DatasetCharge, Kind, Reservation, State, SupersededError
-from discreet.ledger.transactions import outcome
+from discreet.ledger import DatasetCharge, Kind, Ledger, Reservation, State, SupersededError
+from discreet.ledger.records import admission
+from discreet.ledger.records.account import Account
+from discreet.ledger.records.canonical_text import digest
+from discreet.ledger.records.chain import ChainLink
+from discreet.ledger.records.description import plan_of
+from discreet.ledger.records.receipt import receipt_of
+from discreet.ledger.transactions import charge as charges
+from discreet.ledger.transactions import outcome, statements, stored_charge
 from discreet.ledger.transactions.charge import ChargeRequest
+from discreet.ledger.transactions.statements import LedgerWriter
 
 SHORT = 0.1
+QUESTION = hashlib.sha256(b"how many").hexdigest()
 TENTH = events.PureEvent(Fraction(1, 10))
+PLAN = '{"plan":"count"}'
+
+
+def _planted(known: Account, cost: Cost, request: str = "auto-1", **changes: object) -> ChainLink:
+    """The link of a charge as whoever writes to the database without discreet would make it."""
+    claim = {"analyst": "ann", "question": QUESTION, "version": 1, "event": events.canonical(TENTH)}
+    claim |= {"digest": digest(plan_of(PLAN)), "request": request}
+    return replace(known.link(Kind.RESERVED, cost=cost, **claim), **changes)
+
+
+def _plant(ledger: Ledger, request: str | None, cost: Cost | None = None, **changes: object) -> ChainLink:
+    """Plant a charge of 'visits' whose lease has ended, at its price or at a cost; all totals hold it."""
+
+    def plant(writer: LedgerWriter) -> ChainLink:
+        known = statements.account(writer, "visits")
+        share, is_there = statements.share(writer, "visits", "ann")
+        link = _planted(known, cost or admission.price(TENTH, known.order), request or "auto-1", **changes)
+        writer.charge(known, link)
+        statements.spend(writer, share, link.cost, is_there=is_there)
+        writer.record(link)
+        stored_charge.reserve(writer, link, PLAN, -1)
+        return link
+
+    return ledger._commit(plant)[0]
 
 
 def _expire() -> None:
@@ -214,6 +250,19 @@ def test_a_retry_of_a_request_in_flight_waits_too(visits, turn):
 
 
 @pytest.mark.guarantee("ledger")
+def test_a_charge_of_another_event_at_the_same_price_is_not_taken_over(another, dataset, turn):
+    ledger = another(lease=SHORT)
+    ledger.register(dataset(budget=Budget(epsilon=1, delta=Fraction(1, 10**9))))
+    noise = {"variance": Fraction(10**5), "squared_sensitivity": Fraction(1)}
+    discrete, continuous = events.DiscreteGaussianEvent(**noise), events.GaussianEvent(**noise)
+    assert admission.price(discrete) == admission.price(continuous)
+    turn(ledger, event=discrete)
+    _expire()
+    second = turn(ledger, event=continuous)
+    assert (second.attempt, second.receipt.sequence) == (1, 3)
+
+
+@pytest.mark.guarantee("ledger")
 @pytest.mark.parametrize("request_key", [None, "r-1"])
 def test_twelve_identical_questions_at_once_are_one_charge_one_answer_and_twelve_equal_replies(
     visits, another, turn, at_once, request_key
@@ -254,6 +303,185 @@ def test_an_expired_lease_is_taken_over_for_the_same_charge(another, dataset, tu
     assert other.share("visits", "ann").failures == 1
     assert other.share("visits", "bob").failures == 0
     assert other.verify(), str(other.verify())
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.parametrize("request_key", [None, "r-1"])
+@pytest.mark.parametrize(
+    "below", [{"epsilon": 1}, {"rho": 1, "renyi": 1}, {"renyi": 1}], ids=["epsilon", "rho", "renyi"]
+)
+def test_a_charge_below_its_price_is_never_taken_over(ledger, dataset, turn, request_key, below):
+    """Who writes to the database without discreet can plant one: no rule there computes the price of an event."""
+    budget = Budget(epsilon=1, delta=Fraction(1, 10**9))
+    price = admission.price(TENTH, budget.order)
+    assert price.renyi < price.rho
+    planted = replace(price, **below)
+    ledger.register(dataset(budget=budget))
+
+    _plant(ledger, request_key, planted)
+    if request_key is not None:
+        with pytest.raises(ParameterError, match="planned otherwise"):
+            turn(ledger, request=request_key)
+    reservation = turn(ledger)
+    assert (reservation.attempt, reservation.receipt.sequence) == (1, 3)
+    assert ledger.spent("visits") == price + planted
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.parametrize("request_key", [None, "r-1"])
+def test_a_charge_that_the_totals_do_not_hold_is_never_taken_over(ledger, dataset, turn, charge, request_key):
+    """The same by whoever may insert events: at its full price, beside the totals."""
+    ledger.register(dataset(budget=Budget(epsilon=1)))
+    charge(ledger, question="aa")
+
+    def plant(writer):
+        known = statements.account(writer, "visits")
+        link = _planted(known, admission.price(TENTH, known.order), request_key or "auto-1")
+        writer.append(known, link)
+        stored_charge.reserve(writer, link, PLAN, -1)
+
+    ledger._commit(plant)
+    before = ledger.spent("visits")
+    with pytest.raises(LedgerError, match="the ledger is damaged"):
+        turn(ledger, request=request_key)
+    assert ledger.spent("visits") == before
+    assert "the total spent is not the sum" in str(ledger.verify())
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("request_key", [None, "r-1"])
+def test_a_planted_charge_is_not_taken_over_under_a_registration_that_was_replaced(visits, dataset, turn, request_key):
+    """Its answer would be made from the facts of the earlier registration: for another privacy unit, say."""
+    stale = visits.registration("visits").sequence
+    visits.register(dataset(unit="one household"))
+    planted = _plant(visits, request_key)
+    with pytest.raises(SourceError, match="earlier registration of 'visits'"):
+        turn(visits, registration=stale, request=request_key)
+    assert len(visits.history("visits")) == planted.sequence
+    assert visits.share("visits", "ann").failures == 0
+    taken = turn(visits, registration=visits.registration("visits").sequence, request=request_key)
+    assert (taken.attempt, taken.receipt.sequence) == (2, planted.sequence)
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("request_key", [None, "r-1"])
+def test_an_answer_of_a_planted_charge_below_its_price_is_not_given(visits, turn, request_key):
+    """Nobody is answered by discreet below the price, so whoever planted the charge wrote the answer too."""
+    planted = _plant(visits, request_key, Cost(1, 1, 0, 1))
+    visits.answer(Reservation(receipts=(receipt_of(planted),)), b"forged")
+    if request_key is not None:
+        with pytest.raises(LedgerError, match="the ledger is damaged"):
+            turn(visits, request=request_key)
+    asked = turn(visits)
+    assert (asked.payload, asked.receipt.sequence) == (None, 4)
+    visits.answer(asked, b"answer")
+    assert turn(visits).payload == b"answer"
+    assert [str(each) for each in visits.verify().findings] == [
+        "'visits' event 2: its cost is below the price of its event"
+    ]
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+def test_a_planted_charge_below_its_price_is_not_waited_for(visits, turn, tamper):
+    _plant(visits, None, Cost(1, 1, 0, 1))
+    tamper("UPDATE reservations SET lease = lease + 3600000")
+    assert turn(visits, patience=0).receipt.sequence == 3
+
+
+@pytest.mark.parametrize("event", [TENTH, events.DiscreteGaussianEvent(10**5, 1)], ids=["pure", "gaussian"])
+def test_an_answer_that_was_charged_at_another_order_is_repeated(ledger, dataset, turn, event):
+    ledger.register(dataset(budget=Budget(epsilon=1, delta=Fraction(1, 10**9))))
+    ledger.answer(turn(ledger, event=event), b"answer")
+    for epsilon in (Fraction(1, 2), 4):
+        ledger.set_cap("visits", Budget(epsilon=epsilon, delta=Fraction(1, 10**9)), reason="a test")
+        assert turn(ledger, event=event).payload == b"answer"
+        assert turn(ledger, event=event, fresh=True, patience=0).payload is None
+        assert turn(ledger, event=event).payload == b"answer"
+    assert ledger.verify(), str(ledger.verify())
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("column", ["cap_epsilon", "cap_delta", "cap_rho"])
+def test_nothing_is_charged_where_a_cap_is_above_that_of_the_budget(ledger, dataset, charge, tamper, column):
+    ledger.register(dataset(budget=Budget(epsilon=1, delta=Fraction(1, 10**9))))
+    charge(ledger)
+    tamper(f"UPDATE datasets SET {column} = {column} + 1")
+    with pytest.raises(LedgerError, match="the ledger is damaged"):
+        charge(ledger)
+    assert ledger.spent("visits").epsilon == 10**11
+    assert ledger.recover(reason="a test")
+    charge(ledger)
+
+
+# A COMMIT without a reply
+
+
+class _LostError(Exception):
+    """In place of a COMMIT that never happened."""
+
+
+@pytest.fixture
+def lost(visits, charge):
+    """A request whose charge was never committed, and the reservation that it would have been."""
+    charge(visits, question="aa")  # so that the totals are not those of the floor
+    part = DatasetCharge(name="visits", version=1, event=TENTH)
+    usual = {"analyst": "ann", "question": QUESTION, "request": "r-1", "description": PLAN}
+    request = ChargeRequest(parts=(part,), fresh=False, term=60_000, **usual)
+    made = []
+
+    def lose(writer: LedgerWriter) -> None:
+        made.append(charges.charge(writer, request, lambda _: None))
+        raise _LostError
+
+    with pytest.raises(_LostError):
+        visits._commit(lose)
+    return request, made[0].receipt
+
+
+def _resolved(ledger: Ledger, request: ChargeRequest) -> object:
+    return ledger._run(lambda writer: charges.resolve(writer, request, lambda _: None))
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+def test_a_planted_charge_of_the_same_key_and_time_is_not_taken_for_ones_own(visits, lost):
+    """Who shares the database sees when a statement began, and so guesses the time of the link."""
+    request, receipt = lost
+    _plant(visits, "r-1", Cost(1, 1, 0, 1), time=receipt.time)
+    with pytest.raises(ParameterError, match="planned otherwise"):
+        _resolved(visits, request)
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+def test_a_charge_of_ones_own_that_was_planted_beside_the_totals_is_not_taken_for_paid(visits, lost):
+    request, receipt = lost
+
+    def plant(writer):
+        known = statements.account(writer, "visits")
+        link = _planted(known, receipt.cost, "r-1", time=receipt.time)
+        assert link.hash == receipt.hash
+        writer.append(known, link)
+        stored_charge.reserve(writer, link, PLAN, 60_000)
+
+    visits._commit(plant)
+    with pytest.raises(LedgerError, match="the ledger is damaged"):
+        _resolved(visits, request)
+
+
+@pytest.mark.guarantee("ledger")
+def test_a_charge_of_any_attempt_to_commit_is_found_as_ones_own(visits, charge, lost):
+    request, receipt = lost
+    charge(visits, question="bb")  # whoever came between has the place of the link that was lost
+    for _ in range(2):
+        found = _resolved(visits, request).receipt
+        assert (found.sequence, found.request) == (receipt.sequence + 1, "r-1")
+    assert visits.spent("visits").epsilon == 3 * 10**11
+    assert visits.verify(), str(visits.verify())
 
 
 def test_each_attempt_supersedes_the_one_before(another, dataset, turn):
@@ -446,6 +674,23 @@ def test_an_expired_lease_over_several_datasets_is_taken_over_as_one(another, to
     assert slept.answer(second, b"answer") == b"answer"
     assert _spent(slept) == [10**11, 10**11, 0]
     assert slept.verify()
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("replaced", ["a", "b"])
+def test_a_lease_over_several_datasets_is_not_taken_over_where_one_was_registered_anew(another, together, replaced):
+    slept = another(lease=SHORT)
+    first = together(on=slept)
+    _expire()
+    parts = [
+        DatasetCharge(name=name, version=1, event=TENTH, registration=9 if name == replaced else 1)
+        for name in ("a", "b")
+    ]
+    with pytest.raises(SourceError, match=f"earlier registration of '{replaced}'"):
+        slept.charge_together(parts, analyst="ann", question="ab", description="{}")
+    assert [len(slept.history(name)) for name in ("a", "b")] == [2, 2]
+    assert slept.answer(first, b"answer") == b"answer"
 
 
 @pytest.mark.guarantee("ledger")

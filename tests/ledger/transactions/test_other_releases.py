@@ -10,7 +10,7 @@ from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, NameNotFoundError, ParameterError
 from discreet.events import PureEvent
 from discreet.ledger import DatasetCharge, Kind
-from discreet.ledger.integrity.recovery import evidence
+from discreet.ledger.integrity.recovery import dataset_rows
 from discreet.ledger.records.canonical_text import digest
 from discreet.ledger.records.other_release import MOST_LISTED, UNREADABLE
 from discreet.ledger.transactions import other_releases
@@ -57,7 +57,7 @@ def test_totals_caps_shares_and_the_room_for_charges_do_not_move(visits, charge,
 
 
 def _standing(ledger):
-    account = ledger._look(lambda writer: next(iter(evidence(writer, "visits")))).dataset
+    account = ledger._look(lambda writer: dataset_rows(writer, "visits")).dataset
     moved = {name: value for name, value in account.items() if name not in ("sequence", "head")}
     return moved, ledger.share("visits", "ann"), ledger.spent("visits"), ledger.report("visits").total
 
@@ -129,7 +129,7 @@ def test_a_changed_release_is_not_believed_and_is_listed_as_such_by_its_place(pu
     assert [each.what for each in published.other_releases("visits")] == [UNREADABLE]
     assert charge(published).others == (f"{UNREADABLE} (event 3)",)
     assert not published.verify()
-    with pytest.raises(LedgerError, match="tampered"):
+    with pytest.raises(LedgerError, match="was stopped"):
         published.add_other_release("visits", "one more", kind="exact")
     assert published.recover(reason="a test"), str(published.verify())
     later = published.add_other_release("visits", "one more", kind="exact")

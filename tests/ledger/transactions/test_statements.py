@@ -1,20 +1,18 @@
 """The places where a row must be there, on every store."""
 
-import time
 from dataclasses import replace
 from functools import partial
 
 import pytest
 
+from discreet import events
 from discreet.accounting.costs import NOTHING, Cost
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, NameNotFoundError
-from discreet.ledger import Kind, SQLiteLedger, State
+from discreet.ledger import DatasetCharge, Kind, SQLiteLedger
 from discreet.ledger.transactions import statements
 from discreet.ledger.transactions.statements import LedgerWriter
 from tampering import tampering
-
-SHORT = 0.1
 
 
 def test_a_link_that_does_not_follow_the_head_is_not_written(visits, charge):
@@ -22,7 +20,7 @@ def test_a_link_that_does_not_follow_the_head_is_not_written(visits, charge):
     stale = visits._look(lambda writer: statements.account(writer, "visits", lock=False))
     charge(visits)
     with pytest.raises(LedgerError, match=r"damaged|rule of the ledger"):
-        visits._run(lambda writer: writer.append(stale, stale.link(Kind.REJECTED, version=1)))
+        visits._commit(lambda writer: writer.append(stale, stale.link(Kind.REJECTED, version=1)))
     assert visits.verify()
 
 
@@ -85,26 +83,6 @@ def test_the_update_that_charges_changes_a_row_only_at_the_head_also_without_the
         link = known.link(Kind.RESERVED, version=1, cost=Cost(1, 1, 0, 1), analyst="ann")
         with tampering(tamperer, is_kept=False) as hand:
             assert hand.changed(partial(LedgerWriter.charge, account=known, link=link)) == rows
-
-
-@pytest.mark.guarantee("ledger")
-def test_the_updates_of_a_reservation_change_a_row_only_for_the_attempt_that_holds_it(another, dataset, turn, tamperer):
-    ledger = another(lease=SHORT)
-    ledger.register(dataset())
-    receipt = turn(ledger).receipt
-    superseded = ledger._look(lambda writer: statements.find_charge(writer, receipt))
-    time.sleep(1.5 * SHORT)
-    assert turn(ledger).attempt == 2
-    holding = ledger._look(lambda writer: statements.find_charge(writer, receipt))
-    for act in (
-        partial(statements.conclude, state=State.ANSWERED),
-        partial(statements.conclude, state=State.FORFEITED),
-        partial(statements.resume, term=1000),
-        partial(statements.renew, term=1000),
-    ):
-        for charged, rows in ((superseded, [0]), (holding, [1])):
-            with tampering(tamperer, is_kept=False) as hand:
-                assert hand.changed(partial(act, charge=charged)) == rows
 
 
 def test_what_was_read_is_locked_until_the_work_is_done(visits, another, charge, at_once):
@@ -178,3 +156,39 @@ def test_names_lead_to_datasets_in_the_order_asked(visits):
         "visits",
         "visits",
     ]
+
+
+@pytest.fixture
+def shadowed(visits, dataset, turn, tamper):
+    """A ledger in which the name of an exhausted dataset is planted as another name of one that nobody has asked."""
+    visits.answer(turn(visits, epsilon=1), b"answer")
+    visits.register(dataset(name="zz"))
+    visits.answer(turn(visits, name="zz", question="aa"), b"of zz")
+    visits.rename("zz", "other", reason="a test")
+    tamper("INSERT INTO aliases (alias, dataset) VALUES ('visits', 'zz')")
+    return visits
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+def test_a_name_that_is_a_dataset_and_leads_to_another_is_refused(shadowed, dataset, turn):
+    """Under its name, it would have the privacy budget of the other one besides its own."""
+    parts = [DatasetCharge(name=name, version=1, event=events.PureEvent(1)) for name in ("other", "visits")]
+    usual = {"analyst": "ann", "question": "ab", "description": "{}"}
+    for act in (
+        lambda: turn(shadowed, question="ab"),
+        lambda: turn(shadowed, question="aa"),
+        lambda: shadowed.charge_together(parts, **usual),
+        lambda: shadowed.charge_together(parts[1:], **usual),
+        lambda: shadowed.register(dataset()),
+        lambda: shadowed.registration("visits"),
+        lambda: shadowed.stored_answer("visits", "aa"),
+        lambda: shadowed.add_other_release("visits", "a poster", kind="other"),
+        lambda: shadowed._look(lambda writer: statements.find_account(writer, "visits", lock=False)),
+        lambda: shadowed._look(lambda writer: statements.name_of(writer, "visits")),
+        lambda: shadowed._look(lambda writer: statements.true_names(writer, ["zz", "visits"])),
+    ):
+        with pytest.raises(LedgerError, match="the ledger is damaged"):
+            act()
+    assert turn(shadowed, name="other", question="aa").payload == b"of zz"
+    assert shadowed.spent("zz").epsilon == 10**11

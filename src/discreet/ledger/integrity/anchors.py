@@ -36,7 +36,9 @@ MOST_FINDINGS = 100
 MOST_LINES = 200
 """A file with more lines is shortened."""
 
-_OPTIONAL = ("store", "key", "signature")
+_OPTIONAL = ("store", "home", "key", "signature")
+_ABSENT_IF_NONE = frozenset({"store", "home"})
+"""Fields that anchors of earlier versions do not have."""
 
 T = TypeVar("T")
 
@@ -54,6 +56,7 @@ class Anchor:
         budget: Privacy budget, as columns of the table `datasets`.
         time: Time of the anchor, in UTC.
         store: Id of the store of shared anchors at that time, or None.
+        home: Id of the directory of anchors of the process that wrote it, or None.
         key: Id of the key that signed it, or None.
         signature: Signature of all other fields, or None.
 
@@ -75,6 +78,7 @@ class Anchor:
     budget: Mapping[str, str | None]
     time: str
     store: str | None = None
+    home: str | None = None
     key: str | None = None
     signature: str | None = None
 
@@ -87,6 +91,11 @@ class Anchor:
         """Whether one of some public keys signed it; an anchor without a signature proves nothing."""
         return is_signed_by(_statement(self), self.key, self.signature, public)
 
+    @property
+    def origin(self) -> str:
+        """The key, with the id of the home: machines may share one key. An anchor without a home has the key alone."""
+        return str(self.key) if self.home is None else f"{self.key}/{self.home}"
+
     def to_json(self) -> str:
         """The anchor as one line."""
         return canonical(_anchor_fields(self))
@@ -96,8 +105,9 @@ class Anchor:
         """The anchor that `to_json` wrote, to the letter; anything else is refused."""
         try:
             data = json.loads(text)
-            named = {f.name: data[f.name] for f in fields(cls) if f.name != "store"}
-            anchor = cls(**named | {"spent": cost_of(data["spent"]), "store": data.get("store")})
+            named = {f.name: data[f.name] for f in fields(cls) if f.name not in _ABSENT_IF_NONE}
+            named |= {name: data.get(name) for name in _ABSENT_IF_NONE}
+            anchor = cls(**named | {"spent": cost_of(data["spent"])})
             is_ours = all(_has_its_type(name, value) for name, value in vars(anchor).items())
             is_ours = is_ours and anchor.to_json() == text
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -113,7 +123,7 @@ def reason_behind(anchor: Anchor, *, sequence: int, head_at: Callable[[int], str
         return f"it ends at event {sequence}, and was anchored at event {anchor.sequence}: it is an older copy"
     if anchor.sequence and head_at(anchor.sequence) != anchor.head:
         return f"event {anchor.sequence} is not the one that was anchored: it has another history"
-    if highest(spent, [anchor.spent]) != spent:
+    if not covers(spent, anchor.spent):
         return f"less is spent than was anchored at event {anchor.sequence}"
     return None
 
@@ -121,6 +131,11 @@ def reason_behind(anchor: Anchor, *, sequence: int, head_at: Callable[[int], str
 def highest(spent: Cost, others: Iterable[Cost]) -> Cost:
     """The largest of some costs in each component; no finite epsilon is larger than any."""
     return reduce(_higher, others, spent)
+
+
+def covers(spent: Cost, other: Cost) -> bool:
+    """Whether a cost is at least another in each component."""
+    return highest(spent, [other]) == spent
 
 
 @dataclass(frozen=True)
@@ -331,7 +346,7 @@ def _higher(one: Cost, other: Cost) -> Cost:
 
 
 def _anchor_fields(anchor: Anchor) -> dict[str, Any]:
-    written = {name: value for name, value in vars(anchor).items() if name != "store" or value is not None}
+    written = {name: value for name, value in vars(anchor).items() if name not in _ABSENT_IF_NONE or value is not None}
     return written | {"spent": cost_texts(anchor.spent), "budget": dict(anchor.budget), "format": FORMAT}
 
 

@@ -18,7 +18,7 @@ from discreet.home.durable_files import write_file
 from discreet.ledger.integrity.anchors import Anchor
 from discreet.ledger.integrity.dataset_check import DatasetCheck
 from discreet.ledger.integrity.findings import UNREADABLE_ROWS
-from discreet.ledger.integrity.tallies import PromiseTally
+from discreet.ledger.integrity.tallies import BudgetTally
 from discreet.ledger.records import append_log
 from discreet.ledger.records.canonical_text import canonical, digest
 from discreet.ledger.records.chain import now
@@ -53,6 +53,7 @@ class Checkpoint:
     state: Mapping[str, Any]
     time: str
     store: str | None = None
+    home: str | None = None
     key: str | None = None
     signature: str | None = None
 
@@ -66,27 +67,29 @@ class Checkpoint:
     def anchor(self) -> Anchor | None:
         """What it says of the chain, as an anchor does."""
         known = self.check()
-        promise = None if known is None else known.tallies["promise"]
-        if not isinstance(promise, PromiseTally) or promise.detail is None:
+        tally = None if known is None else known.tallies["budget"]
+        if not isinstance(tally, BudgetTally) or tally.detail is None:
             return None
-        budget = promise.declaration()["budget"]
+        budget = tally.declaration()["budget"]
         place = {
-            name: getattr(self, name) for name in ("ledger", "dataset", "sequence", "head", "time", "store", "key")
+            name: getattr(self, name)
+            for name in ("ledger", "dataset", "sequence", "head", "time", "store", "home", "key")
         }
-        return Anchor(spent=promise.total, budget=budget, **place)
+        return Anchor(spent=tally.total, budget=budget, **place)
 
     def to_json(self) -> str:
         """The checkpoint as one line."""
-        return canonical(vars(self) | {"format": FORMAT})
+        return canonical(_checkpoint_fields(self))
 
 
 class CheckpointFile:
     """The checkpoints of one ledger; without a directory or a signer there are none."""
 
-    def __init__(self, directory: Path | None, signer: Signer | None, ledger: str) -> None:
+    def __init__(self, directory: Path | None, signer: Signer | None, ledger: str, *, home: str | None = None) -> None:
         self._path = None if directory is None else directory / f"{digest(ledger)[:32]}.jsonl"
         self._signer = signer
         self._ledger = ledger
+        self._home = home
 
     def get(self, dataset: str) -> Checkpoint | None:
         """The checkpoint of a dataset, if this ledger signed it."""
@@ -119,6 +122,7 @@ class CheckpointFile:
             state=check.to_data(),
             time=now(),
             store=store,
+            home=self._home,
             key=signer.key,
         )
         return replace(checkpoint, signature=signer.sign(_statement(checkpoint)))
@@ -144,7 +148,8 @@ class CheckpointFile:
 def _parse(line: bytes) -> Checkpoint | None:
     try:
         data = json.loads(line)
-        checkpoint = Checkpoint(**{each.name: data[each.name] for each in fields(Checkpoint)})
+        named = {each.name: data[each.name] for each in fields(Checkpoint) if each.name != "home"}
+        checkpoint = Checkpoint(**named, home=data.get("home"))
         is_ours = checkpoint.to_json() == line.decode() and isinstance(checkpoint.sequence, int)
     except (ValueError, KeyError, TypeError, RecursionError, LedgerError):
         return None
@@ -157,6 +162,10 @@ def _is_signed(checkpoint: Checkpoint, publics: Mapping[str, str]) -> bool:
 
 def _statement(checkpoint: Checkpoint) -> str:
     """What is signed: everything but the signature."""
-    return canonical(
-        {name: value for name, value in vars(checkpoint).items() if name != "signature"} | {"format": FORMAT}
-    )
+    return canonical({name: value for name, value in _checkpoint_fields(checkpoint).items() if name != "signature"})
+
+
+def _checkpoint_fields(checkpoint: Checkpoint) -> dict[str, Any]:
+    """What is written: earlier versions have no home."""
+    written = {name: value for name, value in vars(checkpoint).items() if name != "home" or value is not None}
+    return written | {"format": FORMAT}

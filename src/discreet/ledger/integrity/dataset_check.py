@@ -11,11 +11,12 @@ from discreet.ledger.integrity.evidence import LEAST, Ending, Page, PageReader, 
 from discreet.ledger.integrity.findings import UNREADABLE_ROWS, IntegrityFinding, unreadable
 from discreet.ledger.integrity.tallies import (
     BeginningTally,
+    BudgetTally,
     ChainTally,
     HeadTally,
     IdentityTally,
     NameTally,
-    PromiseTally,
+    PriceTally,
     ShareTally,
     Tally,
     TotalTally,
@@ -28,7 +29,8 @@ _FOLLOWING: dict[str, type[Tally]] = {
     "beginning": BeginningTally,
     "head": HeadTally,
     "total": TotalTally,
-    "promise": PromiseTally,
+    "prices": PriceTally,
+    "budget": BudgetTally,
     "shares": ShareTally,
 }
 _DECLARED: dict[str, type[Tally]] = {"identity": IdentityTally, "versions": VersionTally, "names": NameTally}
@@ -105,7 +107,7 @@ class DatasetCheck:
         """The check that `to_data` wrote after event `sequence`, to go on from there."""
         return cls(
             name=name,
-            tallies={each: kind.from_data(data["tallies"][each]) for each, kind in _TALLIES.items()},
+            tallies={each: kind.from_data(data["tallies"].get(each)) for each, kind in _TALLIES.items()},
             charges=ChargeTally.from_data(data["charges"], sequence),
             start=sequence,
             sequence=sequence,

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from discreet.accounting.costs import NOTHING, Cost
-from discreet.ledger.integrity.anchors import Anchor, highest
+from discreet.ledger.integrity.anchors import Anchor, covers
 from discreet.ledger.integrity.findings import UNREADABLE_ROWS
 from discreet.ledger.records.chain import Kind, cost_in, link_of
 from discreet.ledger.records.other_release import OtherRelease, read_release
@@ -38,28 +38,29 @@ def is_counted(anchor: Anchor, recoveries: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def _counts_later(recovery: Mapping[str, Any], anchor: Anchor) -> bool:
-    """Whether a recovery counted a later anchor of the same key, in the shared store that this one was written to.
+    """Whether a recovery counted a later anchor of the same key and home, in the store that this one was written to.
 
-    A process that finds an anchor at home that is not in the chain writes no other. So where its key wrote a later one,
-    that is of the same history. The anchors of other keys prove nothing: the shared store itself may be an older copy.
+    A process that finds an anchor at home that is not in the chain writes no other. So where its home wrote a later
+    one, that is of the same history. Anchors of other homes prove nothing: the store itself may be an older copy.
     """
     shared = recovery.get("shared")
     if shared is None or shared["store"] != anchor.store:
         return False
     counted = Cost.of_units(*recovery["new"]["spent"])
-    is_within = recovery["from"]["sequence"] < anchor.sequence <= shared["ends"].get(anchor.key, 0)
-    return is_within and highest(counted, [anchor.spent]) == counted
+    is_within = recovery["from"]["sequence"] < anchor.sequence <= shared["ends"].get(anchor.origin, 0)
+    return is_within and covers(counted, anchor.spent)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CurrentTables:
-    """Where a dataset stands: its row, and the small tables."""
+    """Where a dataset stands: its row, and the small tables; `leads_to` are other datasets that its name leads to."""
 
     dataset: Row | None
     versions: list[dict[str, Any]]
     shares: list[dict[str, Any]]
     aliases: list[str]
     ledger: str
+    leads_to: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +102,7 @@ class PageReader(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
+class DatasetRows:
     """Everything that a store holds about one dataset; `answers` maps a charge to the digest of its stored answer."""
 
     name: str
@@ -113,6 +114,7 @@ class Evidence:
     shares: list[dict[str, Any]] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
     ledger: str = ""
+    leads_to: list[str] = field(default_factory=list)
 
     def recorded_total(self) -> Cost:
         """What the dataset's own row says was spent."""
@@ -171,6 +173,7 @@ class Evidence:
             shares=self.shares,
             aliases=self.aliases,
             ledger=self.ledger,
+            leads_to=self.leads_to,
         )
         events = [row for row in self.events if row["sequence"] >= first]
         ending = Ending(tables=tables, doubtful=charges)

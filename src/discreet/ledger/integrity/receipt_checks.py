@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 
-from discreet.ledger.integrity.evidence import Evidence
+from discreet.ledger.integrity.evidence import DatasetRows
 from discreet.ledger.integrity.findings import UNREADABLE_ROWS, IntegrityFinding
 from discreet.ledger.records.other_release import (
     MOST_LISTED,
@@ -16,7 +16,7 @@ from discreet.ledger.records.receipt import Receipt
 
 
 def receipt_findings(
-    held: Mapping[str, Evidence], receipts: tuple[Receipt, ...], publics: Mapping[str, str] | None, ledger: str
+    held: Mapping[str, DatasetRows], receipts: tuple[Receipt, ...], publics: Mapping[str, str] | None, ledger: str
 ) -> Iterator[IntegrityFinding]:
     """Receipts must be in the chain and list its other releases; one that the ledger did not sign convicts nobody.
 
@@ -38,7 +38,7 @@ def receipt_findings(
         yield IntegrityFinding(what + whose, receipt.dataset, receipt.sequence, is_ours=not whose)
 
 
-def _holds(evidence: Evidence, receipt: Receipt) -> bool:
+def _holds(evidence: DatasetRows, receipt: Receipt) -> bool:
     if evidence.heads.get(receipt.sequence) == receipt.hash:
         return True
     try:
@@ -47,7 +47,7 @@ def _holds(evidence: Evidence, receipt: Receipt) -> bool:
         return False
 
 
-def _agrees_on_releases(evidence: Evidence, receipt: Receipt, *, is_signed: bool) -> bool:
+def _agrees_on_releases(evidence: DatasetRows, receipt: Receipt, *, is_signed: bool) -> bool:
     """Whether a receipt lists the other releases before its charge; its hash does not cover the list.
 
     A charge that the chain lost has no place in it, so there is nothing to compare.
@@ -63,7 +63,7 @@ def _agrees_on_releases(evidence: Evidence, receipt: Receipt, *, is_signed: bool
 
 
 def _agrees_on_what_is_left(
-    evidence: Evidence, receipt: Receipt, before: list[OtherRelease], *, is_signed: bool
+    evidence: DatasetRows, receipt: Receipt, before: list[OtherRelease], *, is_signed: bool
 ) -> bool:
     """The same where events were changed or lost before or after the charge: those as they were written must agree.
 

@@ -1,6 +1,6 @@
 """Rollback detection: anchors outside the database, and how far this process saw each chain go.
 
-A store that stands behind what was seen is an older copy that was put back; it does not serve until it is recovered. An
+A store that is behind what was seen is an older copy that was put back; it does not serve until it is recovered. An
 anchor is written only while the one before it stands in the chain: a history that took the place of another is not
 anchored, so it cannot hide the other.
 """
@@ -9,7 +9,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.integrity.anchors import Anchor, highest, reason_behind
-from discreet.ledger.integrity.evidence import is_counted
+from discreet.ledger.integrity.anchors import Anchor, covers, reason_behind
+from discreet.ledger.integrity.evidence import DatasetRows, is_counted
+from discreet.ledger.integrity.findings import IntegrityFinding
+from discreet.ledger.integrity.lost_acts import LostActs
 from discreet.ledger.integrity.rollback_evidence import RollbackEvidence
 from discreet.ledger.integrity.shared_anchors import SharedAnchors
-from discreet.ledger.integrity.verification import Evidence, IntegrityFinding
 from discreet.ledger.records import faults
 from discreet.ledger.records.account import Account
 from discreet.ledger.records.canonical_text import digest, parse_object
 from discreet.ledger.records.chain import now
-from discreet.ledger.records.key_acts import KeyRegister, common_chain, is_one_chain, is_takeover
 from discreet.ledger.records.registration import budget_columns
 from discreet.ledger.records.signatures import Signer
 from discreet.ledger.transactions import statements
@@ -42,7 +42,7 @@ _UNREADABLE = "it was anchored, and its row cannot be read"
 
 
 class RollbackDetector:
-    """Writes an anchor every so many events of a dataset or seconds, and refuses a store that stands behind one.
+    """Writes an anchor every so many events of a dataset or seconds, and refuses a store that is behind one.
 
     With `read_only` it compares, and writes nothing.
     """
@@ -64,36 +64,60 @@ class RollbackDetector:
         self._locks: dict[int, threading.Lock] = {}
         self._rollback_evidence = RollbackEvidence("")
         self._ledger = ""
-        self._seen: dict[str, Account] = {}
-        self._anchored: dict[str, tuple[int, float]] = {}
+        self._seen: dict[str, Anchor] = {}
+        self.acts = LostActs(self._rollback_evidence, signer)
+        self._anchored: dict[str, int] = {}
         self._behind: dict[str, int] = {}
-        self._lost_chains: list[tuple[str, ...]] = []
-        self._acts_at_home: tuple[str, ...] = ()
         self._at_home: dict[str, tuple[int, float]] = {}
+        self._heads_read: tuple[int, frozenset[str]] = (0, frozenset())
 
     def open(self, look: Look) -> None:
-        """Compare the store with its anchors."""
+        """Find the anchors of this ledger, and compare the store with them."""
         self._look = look
         self._ledger = look(statements.ledger_id)
         name = self._ledger if _PLAIN.fullmatch(self._ledger) else digest(self._ledger)
         self._rollback_evidence = RollbackEvidence.at(
             self._directory, self._signer, ledger=self._ledger, name=name, read_only=self._read_only
         )
-        self.compare(look)
+        self.acts = LostActs(self._rollback_evidence, self._signer)
+        self.compare()
 
-    def compare(self, look: Look) -> None:
-        """Compare the store with its anchors."""
-        self._behind = _sequences(look(self._lost_anchors))
+    def compare(self) -> None:
+        """Find the datasets that are behind their anchors, and shorten the file at home."""
+        self._find_behind()
         self._shorten()
+
+    def _find_behind(self) -> None:
+        self._behind = _sequences(self._look(self._lost_anchors))
 
     def share(self, shared: SharedAnchors) -> None:
         """Compare the store also with the anchors that machines share, and anchor every event there from now on."""
         before = self._rollback_evidence.shared
         self._rollback_evidence.shared = shared
+        self._anchored.clear()
         if before is not None:
-            shared.adopt(before, lambda anchors: self._look(partial(_settled_heads, anchors=anchors)))
+            shared.adopt(before, self._heads_in_chains)
             before.close()
-        self._behind = _sequences(self._look(self._lost_anchors))
+        self._find_behind()
+        self._publish()
+
+    def _publish(self) -> None:
+        """Write to the shared store what only this machine knows of lost histories, so that one recovery counts it."""
+        shared = self._rollback_evidence.shared
+        if shared is None or not self._behind:
+            return
+        published = {anchor.head for anchor in shared.every()}
+        own = [anchor for anchor in self._rollback_evidence.at_home() if anchor.dataset in self._behind]
+        missing = [anchor for anchor in own if anchor.head not in published]
+        settled = self._heads_in_chains(missing)
+        lost = [anchor for anchor in missing if anchor.head not in settled]
+        if lost:
+            shared.add_lost_anchors(lost)
+
+    def _heads_in_chains(self, anchors: list[Anchor]) -> set[str]:
+        """The heads of those anchors that the chains hold, or that a recovery counted."""
+        found: set[str] = self._look(partial(_settled_heads, anchors=anchors))
+        return found
 
     def drop_shared_anchors(self) -> None:
         """Let go of a store of anchors that is gone, and that the owner has replaced."""
@@ -102,82 +126,13 @@ class RollbackDetector:
 
     def merge_shared_anchors(self) -> None:
         """Merge the documents of machines, where there are many and the store is behind none."""
-        if self._rollback_evidence.shared is not None and not self._behind and not self.are_acts_behind:
-            self._rollback_evidence.shared.merge(lambda anchors: self._look(partial(_settled_heads, anchors=anchors)))
-
-    @property
-    def are_acts_behind(self) -> bool:
-        """Whether the store holds fewer acts on keys than stand outside, or others."""
-        return bool(self._lost_chains)
+        if self._rollback_evidence.shared is not None and not self._behind and not self.acts.are_behind:
+            self._rollback_evidence.shared.merge(self._heads_in_chains)
 
     def anchored_by(self) -> dict[str, str]:
         """The keys that signed the latest anchors of this ledger, with the datasets that they anchored."""
         latest = self._rollback_evidence.latest().values()
         return {str(each.key): each.dataset for each in latest}
-
-    def chains_of_acts(self) -> list[tuple[str, ...]]:
-        """The chains of acts on keys that stand outside the store, to be read before the store is."""
-        return self._rollback_evidence.chains_of_acts()
-
-    def compare_acts(self, register: KeyRegister, chains: list[tuple[str, ...]]) -> None:
-        """Compare the acts on keys with each chain outside the store, and copy them there.
-
-        A chain of another beginning is none of this ledger's. One at home that went another way than the shared ones
-        gives way to them.
-        """
-        acts = tuple(act.to_json() for act in register.acts)
-        home, *shared = chains
-        self._acts_at_home = home
-        lost = [chain for chain in shared if _is_lost(chain, acts, register)]
-        is_home_lost = _is_lost(home, acts, register)
-        if is_home_lost and (not shared or home[: len(acts)] == acts):
-            lost.append(home)
-        self._lost_chains = lost
-        if not lost and acts:
-            own = "" if self._signer is None else self._signer.key
-            self._rollback_evidence.record_acts(register.certificate(own), acts)
-
-    def lost_acts(self, register: KeyRegister) -> tuple[str, ...]:
-        """The acts on keys that stand outside the store and follow those in it, as far as they are vouched for.
-
-        Where chains part, this machine's home says which one is right; without it, only what they have in common is.
-        A former owner, whose key was stolen before it was rotated, can sign another chain from there on.
-        """
-        acts = tuple(act.to_json() for act in register.acts)
-        chains = self._chains_after(acts, register)
-        at_home = [chain for chain in chains if is_one_chain(chain, self._acts_at_home)]
-        return common_chain(at_home or chains)[len(acts) :]
-
-    def are_acts_parted(self, register: KeyRegister) -> bool:
-        """Whether chains of acts follow those in the store and part at once, and this machine knows none of them."""
-        acts = tuple(act.to_json() for act in register.acts)
-        return bool(self._chains_after(acts, register)) and not self.lost_acts(register)
-
-    def _chains_after(self, acts: tuple[str, ...], register: KeyRegister) -> list[tuple[str, ...]]:
-        """The chains that follow the acts in the store, as far as they are vouched for."""
-        vouched = [self.vouched_acts(chain, register) for chain in self._lost_chains]
-        return [chain for chain in vouched if len(chain) > len(acts) and chain[: len(acts)] == acts]
-
-    def forked_acts(self, register: KeyRegister) -> list[tuple[str, ...]]:
-        """Chains of acts outside the store that went another way, or that a takeover without a voucher continues."""
-        acts = tuple(act.to_json() for act in register.acts)
-        vouched = ((chain, self.vouched_acts(chain, register)) for chain in self._lost_chains)
-        return [chain for chain, own in vouched if own[: len(acts)] != acts or len(own) <= len(acts) < len(chain)]
-
-    def vouched_acts(self, chain: tuple[str, ...], register: KeyRegister) -> tuple[str, ...]:
-        """A chain up to the first takeover that the shared anchors alone show.
-
-        Anybody who can write there can write one, since no owner signs it. The store and this machine's home vouch.
-        """
-        known = {*(act.to_json() for act in register.acts), *self._acts_at_home}
-        takeovers = (place for place, text in enumerate(chain) if text not in known and is_takeover(text))
-        return chain[: next(takeovers, len(chain))]
-
-    def certify_act(self, register: KeyRegister) -> None:
-        """Write an act that is about to be made into the shared store that it replaces, if there is one."""
-        if self._rollback_evidence.shared is not None:
-            own = "" if self._signer is None else self._signer.key
-            self._rollback_evidence.shared.certify(register.certificate(own), [act.to_json() for act in register.acts])
 
     def anchors(self) -> dict[str, Anchor]:
         """The highest anchor of every dataset, with the most that any of its anchors says was spent."""
@@ -199,11 +154,15 @@ class RollbackDetector:
             return {}
         return {name: {"store": shared.store_id, "ends": ends} for name, ends in shared.ends().items()}
 
-    def record_verified(self, anchors: Iterable[Anchor]) -> None:
-        """Write to the shared store up to where this process verified chains, so that a recovery knows it too."""
-        if self._rollback_evidence.shared is not None:
-            with suppress(LedgerError):  # a store that is out of reach is a finding already
-                self._rollback_evidence.shared.record(anchors)
+    def anchor_verification(self, anchors: Iterable[Anchor]) -> None:
+        """Anchor up to where this process verified chains, beyond what it anchored: an older copy is refused by it."""
+        signer = self._signer
+        if signer is None:
+            return
+        beyond = [each for each in anchors if each.sequence > self._anchored.get(each.dataset, 0)]
+        with suppress(LedgerError):  # a store that is out of reach is a finding already
+            names = {each.dataset for each in beyond}
+            self._rollback_evidence.record([each.sign(signer) for each in beyond], at_home=names)
 
     def every_anchor(self) -> dict[str, tuple[Anchor, ...]]:
         """All anchors of every dataset."""
@@ -213,72 +172,123 @@ class RollbackDetector:
         return {name: tuple(listed) for name, listed in found.items()}
 
     def check(self, account: Account) -> None:
-        """Refuse an account, read under its lock, that stands behind what was seen or anchored."""
-        is_known_behind = self.are_acts_behind or account.name in self._behind
-        if is_known_behind or account.sequence < self.least(account.name) or self._is_less(account):
+        """Refuse an account, read under its lock, that is behind what was seen or anchored, or ends otherwise."""
+        is_known_behind = self.acts.are_behind or account.name in self._behind
+        latest = self._rollback_evidence.latest().get(account.name)
+        known = [each for each in (self._seen.get(account.name), latest) if each is not None]
+        is_other = any(account.sequence < each.sequence or _ends_otherwise(account, each) for each in known)
+        if is_known_behind or is_other or self._is_less(account):
             raise LedgerError(faults.BEHIND)
 
-    def is_behind(self, name: str) -> bool:
-        """Whether a dataset stands behind its anchors; looked at again when somebody has anchored it since."""
-        if name in self._behind and self._anchored_at(name) > self._behind[name]:
-            self._behind = _sequences(self._look(self._lost_anchors))
-        return self.are_acts_behind or name in self._behind
+    def refresh(self) -> None:
+        """Compare again where others have anchored since: datasets that were behind, and histories not seen."""
+        if (
+            any(self._anchored_at(name) > sequence for name, sequence in self._behind.items())
+            or self._has_new_history()
+        ):
+            self._find_behind()
 
+    def _has_new_history(self) -> bool:
+        """Whether the shared store has anchors since the last look that are neither in a chain nor counted.
+
+        A machine that was away may write down what only it knows of a lost history. The store was read for the acts on
+        keys just before.
+        """
+        shared = self._rollback_evidence.shared
+        if shared is None or shared.revision == self._heads_read[0]:
+            return False
+        revision, anchors = shared.revision, [*shared.every()]
+        new = [each for each in anchors if each.head not in self._heads_read[1]]
+        known = self._heads_read[1] | self._look(partial(_heads_without_fork, anchors=new))
+        self._heads_read = revision, frozenset(each.head for each in anchors if each.head in known)
+        return any(each.head not in known for each in new)
+
+    @property
     def behind(self) -> list[str]:
-        """The datasets that stand behind their anchors."""
-        return [name for name in list(self._behind) if self.is_behind(name)]
+        """The datasets that are behind their anchors, as of the last comparison."""
+        return list(self._behind)
 
-    def least(self, name: str) -> int:
-        """The sequence number that a dataset's chain must have reached, by what was seen or anchored."""
-        seen = self._seen.get(name)
-        return max(0 if seen is None else seen.sequence, self._anchored_at(name))
+    def refuse_behind(self, there: Callable[[], Collection[str]]) -> None:
+        """Refuse an act where anything in the store is behind what stands outside it, as of the last comparison.
 
-    def see(self, accounts: Iterable[Account]) -> None:
+        `there` are the datasets in the store. Those that it lacks altogether stop no act: they can be registered again.
+        """
+        if self.acts.are_behind or (self._behind and self._behind.keys() & {*there()}):
+            raise LedgerError(faults.BEHIND)
+
+    def is_anchored(self, name: str, sequence: int, look: Look) -> bool:
+        """Whether the machines that share anchors know of an event; there is nothing to know where none share any.
+
+        A dataset that is behind its anchors, or holds another history than they do, has no event that they know.
+        `look` reads the store; inside a transaction it reads there, since SQLite has one connection for all threads.
+        """
+        shared = self._rollback_evidence.shared
+        if shared is None:
+            return True
+        if self.acts.are_behind or name in self._behind or not shared.is_anchored(name, sequence):
+            return False
+        latest = self._rollback_evidence.latest()[name]
+        reason: str | None = look(partial(self._reason_behind, anchor=latest))
+        return reason is None
+
+    def anchor_if_due(self, accounts: Iterable[Account]) -> None:
         """Remember where chains stand after a commit, and anchor those that moved far enough.
 
         A chain that took the place of the one that was seen or anchored is refused: what was committed stays.
         """
-        positions = list(accounts)
-        self._refuse([self._anchor(self._seen[account.name]) for account in positions if self._is_less(account)])
+        given = list(accounts)
+        self._refuse([self._seen[account.name] for account in given if self._is_less(account)])
+        seen_before = ((account, self._seen.get(account.name)) for account in given)
+        if any(each is not None and _ends_otherwise(account, each) for account, each in seen_before):
+            raise LedgerError(faults.BEHIND)
         with self._process_lock():
-            seen = {account.name: self._seen[account.name] for account in positions if account.name in self._seen}
+            positions = [self._anchor(account) for account in given]
+            seen = {each.dataset: self._seen[each.dataset] for each in positions if each.dataset in self._seen}
             self._remember(positions)
-            due = [account for account in positions if self._is_due(account)]
-            at_home = {account.name for account in due if self._is_due_at_home(account)}
-        self.write(due, seen, at_home)
+            due = [each for each in positions if self._is_due(each)]
+            at_home = {each.dataset for each in due if self._is_due_at_home(each)}
+        self._write(due, seen, at_home)
 
-    def write(
-        self,
-        accounts: Iterable[Account],
-        seen: Mapping[str, Account] | None = None,
-        at_home: Collection[str] | None = None,
-    ) -> None:
-        """Anchor where these chains stand; where an anchor or what was `seen` is not in the chain, only the latter.
+    def anchor(self, accounts: Iterable[Account]) -> None:
+        """Anchor where these chains stand, unless an anchor is not in its chain."""
+        positions = [self._anchor(account) for account in accounts]
+        self._write(positions, {}, {each.dataset for each in positions})
 
-        At home, all of them are anchored, or those of some datasets.
-        """
-        given = list(accounts)
-        if not self._rollback_evidence or not given:
-            return
-        observed = {account.name: (seen or {}).get(account.name) for account in given}
-        self._refuse(self._look(lambda writer: self._lost_anchors(writer, observed)))
-        self._append(given, {account.name for account in given} if at_home is None else at_home)
-
-    def settle(self, accounts: Iterable[Account]) -> None:
+    def anchor_recovery(self, accounts: Iterable[Account]) -> None:
         """Anchor the heads of recovered chains, in place of earlier anchors."""
-        given = list(accounts)
+        positions = [self._anchor(account) for account in accounts]
         with self._process_lock():
-            self._remember(given)
-        self._append(given, {account.name for account in given})
+            self._remember(positions)
+        self._append(positions, {each.dataset for each in positions})
 
-    def findings(self, evidence: Iterable[Evidence], anchors: Mapping[str, Anchor]) -> list[IntegrityFinding]:
+    def _write(self, positions: list[Anchor], seen: Mapping[str, Anchor], at_home: Collection[str]) -> None:
+        """Anchor some positions; where an anchor or what was `seen` is not in its chain, only the latter.
+
+        A position is refused whose event is not in the chain: those who may change a row can write any number there.
+        """
+        if not self._rollback_evidence or not positions:
+            return
+        observed = {each.dataset: seen.get(each.dataset) for each in positions}
+        lost, is_forged = self._look(partial(self._compare_positions, positions=positions, seen=observed))
+        self._refuse(lost)
+        if is_forged:
+            raise LedgerError(faults.DAMAGED)
+        self._append(positions, at_home)
+
+    def _compare_positions(
+        self, writer: LedgerWriter, *, positions: list[Anchor], seen: Mapping[str, Anchor | None]
+    ) -> tuple[list[Anchor], bool]:
+        """What is lost of the datasets of some positions, and whether the chain lacks one of the positions."""
+        return self._lost_anchors(writer, seen), not all(_is_event(writer, each) for each in positions)
+
+    def findings(self, evidence: Iterable[DatasetRows], anchors: Mapping[str, Anchor]) -> list[IntegrityFinding]:
         """What the anchors and the store do not agree on; the anchors are older than the evidence.
 
         Lines that no key of the ledger signed say nothing about the store, and convict nobody.
         """
         held = {each.name: each for each in evidence}
         found = [IntegrityFinding(text, is_ours=False) for text in self._rollback_evidence.findings()]
-        found += [IntegrityFinding(_ACTS_BEHIND)] if self.are_acts_behind else []
+        found += [IntegrityFinding(_ACTS_BEHIND)] if self.acts.are_behind else []
         for name, anchor in anchors.items():
             each = held.get(name)
             why = _UNKNOWN if each is None or each.dataset is None else _reason_in_evidence(anchor, each, each.dataset)
@@ -289,15 +299,22 @@ class RollbackDetector:
         return [*found, *(IntegrityFinding(_FORKED, anchor.dataset, anchor.sequence) for anchor in forks)]
 
     def close(self) -> None:
-        """Anchor what was seen since the last anchor, unless another history took its place."""
-        with self._process_lock():
-            last = {name: self._anchored.get(name, (0, 0.0))[0] for name in self._seen}
-            rest = [account for name, account in self._seen.items() if account.sequence > last[name]]
-        with suppress(LedgerError):
-            self.write(rest, {account.name: account for account in rest})
-        self.let_go()
+        """Anchor at home what was seen since the last anchor there."""
+        self.anchor_memory()
+        self.close_without_anchoring()
 
-    def let_go(self) -> None:
+    def anchor_memory(self) -> None:
+        """Anchor at home what this process saw since its last anchor there.
+
+        If the store no longer holds it, it is written as the anchor of a lost history, which recoveries count.
+        """
+        with self._process_lock():
+            rest = [each for name, each in self._seen.items() if each.sequence > self._at_home.get(name, (0, 0.0))[0]]
+        names = {each.dataset: each for each in rest}
+        with suppress(LedgerError):
+            self._write(rest, names, names)
+
+    def close_without_anchoring(self) -> None:
         """Close what the anchors hold open, without writing one."""
         self._rollback_evidence.close()
 
@@ -310,24 +327,24 @@ class RollbackDetector:
         seen = self._seen.get(account.name)
         if seen is None or account.sequence < seen.sequence:
             return False
-        return highest(account.spent, [seen.spent]) != account.spent
+        return not covers(account.spent, seen.spent)
 
-    def _remember(self, accounts: Iterable[Account]) -> None:
-        for account in accounts:
-            known = self._seen.get(account.name)
-            if known is None or account.sequence > known.sequence:
-                self._seen[account.name] = account
+    def _remember(self, positions: Iterable[Anchor]) -> None:
+        for each in positions:
+            known = self._seen.get(each.dataset)
+            if known is None or each.sequence > known.sequence:
+                self._seen[each.dataset] = each
 
-    def _append(self, accounts: list[Account], at_home: Collection[str]) -> None:
+    def _append(self, positions: list[Anchor], at_home: Collection[str]) -> None:
         if not self._rollback_evidence or self._signer is None:
             return
-        signer = self._signer
-        self._rollback_evidence.record((self._anchor(account).sign(signer) for account in accounts), at_home=at_home)
+        signer, store = self._signer, self._store_id
+        self._rollback_evidence.record((replace(each, store=store).sign(signer) for each in positions), at_home=at_home)
         with self._process_lock():
-            for account in accounts:
-                self._anchored[account.name] = (account.sequence, time.monotonic())
-                if account.name in at_home:
-                    self._at_home[account.name] = self._anchored[account.name]
+            for each in positions:
+                self._anchored[each.dataset] = each.sequence
+                if each.dataset in at_home:
+                    self._at_home[each.dataset] = (each.sequence, time.monotonic())
         self._shorten()
 
     def _shorten(self) -> None:
@@ -337,26 +354,26 @@ class RollbackDetector:
 
     def _refuse(self, lost: list[Anchor]) -> None:
         """Refuse what is behind, and write down what only this process knew of it."""
-        self._rollback_evidence.keep(anchor for anchor in lost if anchor.signature is None)
+        self._rollback_evidence.add_lost_anchors(anchor for anchor in lost if anchor.signature is None)
         self._behind |= _sequences(lost)
         if lost:
             raise LedgerError(faults.BEHIND)
 
-    def _lost_anchors(self, writer: LedgerWriter, seen: Mapping[str, Account | None] | None = None) -> list[Anchor]:
+    def _lost_anchors(self, writer: LedgerWriter, seen: Mapping[str, Anchor | None] | None = None) -> list[Anchor]:
         """What is known of datasets (all, or those `seen`), by anchors or as anchors, and is not in their chains."""
         anchors = self.anchors()
         candidates = [anchor for name, anchor in anchors.items() if seen is None or name in seen]
         if seen is None:
             candidates += self._rollback_evidence.unknown_anchors(partial(_is_in_the_chain, writer))
         lost = [anchor for anchor in candidates if self._reason_behind(writer, anchor) is not None]
-        positions = (self._anchor(position) for position in (seen or {}).values() if position is not None)
+        positions = (position for position in (seen or {}).values() if position is not None)
         return lost + [position for position in positions if self._is_lost_position(writer, position)]
 
     def _is_lost_position(self, writer: LedgerWriter, seen: Anchor) -> bool:
         """Whether the chain does not hold what this process saw, though later anchors of other processes are in it."""
         return self._reason_behind(writer, seen) is not None and not _is_settled(writer, seen)
 
-    def _forks(self, held: Mapping[str, Evidence]) -> list[Anchor]:
+    def _forks(self, held: Mapping[str, DatasetRows]) -> list[Anchor]:
         """One anchor of each dataset that the chain is long enough to hold and does not, and no recovery counted."""
         if not self._rollback_evidence:
             return []
@@ -387,14 +404,23 @@ class RollbackDetector:
         """The lock of this process: a child must not wait for a thread that stayed in its parent."""
         return self._locks.setdefault(os.getpid(), threading.Lock())
 
-    def _is_due(self, account: Account) -> bool:
+    def _is_due(self, position: Anchor) -> bool:
         if self._rollback_evidence.shared is not None:
-            return account.sequence > self._anchored.get(account.name, (0, 0.0))[0]
-        return self._is_due_at_home(account)
+            return position.sequence > self._anchored.get(position.dataset, 0)
+        return self._is_due_at_home(position)
 
-    def _is_due_at_home(self, account: Account) -> bool:
-        sequence, moment = self._at_home.get(account.name, (0, 0.0))
-        return account.sequence - sequence >= self._every or time.monotonic() - moment >= self._seconds
+    def _is_due_at_home(self, position: Anchor) -> bool:
+        sequence, moment = self._at_home.get(position.dataset, (0, 0.0))
+        return position.sequence - sequence >= self._every or time.monotonic() - moment >= self._seconds
+
+    @property
+    def home(self) -> str | None:
+        """The id of the directory of anchors on this machine."""
+        return self._rollback_evidence.home
+
+    @property
+    def _store_id(self) -> str | None:
+        return None if self._rollback_evidence.shared is None else self._rollback_evidence.shared.store_id
 
     def _anchor(self, account: Account) -> Anchor:
         return Anchor(
@@ -405,7 +431,8 @@ class RollbackDetector:
             spent=account.spent,
             budget=budget_columns(account.budget),
             time=now(),
-            store=None if self._rollback_evidence.shared is None else self._rollback_evidence.shared.store_id,
+            store=self._store_id,
+            home=self.home,
             key=None if self._signer is None else self._signer.key,
         )
 
@@ -416,28 +443,36 @@ def _is_in_the_chain(writer: LedgerWriter, anchor: Anchor) -> bool:
     return last is None or last["sequence"] < anchor.sequence or _is_settled(writer, anchor)
 
 
+def _ends_otherwise(account: Account, anchor: Anchor) -> bool:
+    """Whether a chain ends at the number of an anchor with another event."""
+    return account.sequence == anchor.sequence and account.head != anchor.head
+
+
+def _is_event(writer: LedgerWriter, anchor: Anchor) -> bool:
+    """Whether the chain holds the anchored event."""
+    row = writer.row(_HEAD_AT, name=anchor.dataset, sequence=anchor.sequence)
+    return row is not None and row["hash"] == anchor.head
+
+
 def _is_settled(writer: LedgerWriter, anchor: Anchor) -> bool:
     """Whether the chain holds the anchored event, or a recovery counted it."""
-    row = writer.row(_HEAD_AT, name=anchor.dataset, sequence=anchor.sequence)
-    if row is not None and row["hash"] == anchor.head:
+    if _is_event(writer, anchor):
         return True
     return is_counted(anchor, [parse_object(each["detail"]) for each in writer.rows(_RECOVERIES, name=anchor.dataset)])
+
+
+def _heads_without_fork(writer: LedgerWriter, anchors: list[Anchor]) -> frozenset[str]:
+    """The heads of those anchors that show no fork."""
+    return frozenset(anchor.head for anchor in anchors if _is_in_the_chain(writer, anchor))
 
 
 def _settled_heads(writer: LedgerWriter, anchors: list[Anchor]) -> set[str]:
     return {anchor.head for anchor in anchors if _is_settled(writer, anchor)}
 
 
-def _is_lost(chain: tuple[str, ...], acts: tuple[str, ...], register: KeyRegister) -> bool:
-    """Whether a chain of acts has what the store has not, and the owner did not give it up."""
-    if acts[: len(chain)] == chain or (acts and chain[:1] != acts[:1]):
-        return False
-    return digest(chain[-1]) not in register.abandoned
-
-
 def _sequences(anchors: Iterable[Anchor]) -> dict[str, int]:
     return {anchor.dataset: anchor.sequence for anchor in anchors}
 
 
-def _reason_in_evidence(anchor: Anchor, evidence: Evidence, row: Mapping[str, Any]) -> str | None:
+def _reason_in_evidence(anchor: Anchor, evidence: DatasetRows, row: Mapping[str, Any]) -> str | None:
     return reason_behind(anchor, sequence=row["sequence"], head_at=evidence.heads.get, spent=evidence.recorded_total())

@@ -12,6 +12,7 @@ from pathlib import Path
 from discreet.accounting.costs import Cost
 from discreet.errors import LedgerError
 from discreet.home.durable_files import write_file
+from discreet.ledger.integrity.anchor_homes import home_at
 from discreet.ledger.integrity.anchors import UNREADABLE, UNWRITABLE, Anchor, AnchorFile, highest
 from discreet.ledger.integrity.shared_anchors import SharedAnchors
 from discreet.ledger.records import faults
@@ -29,6 +30,8 @@ class RollbackEvidence:
         self._file = file
         self._acts = acts
         self._read_only = read_only
+        self.home: str | None = None
+        """The id of the directory of anchors on this machine."""
         self.shared: SharedAnchors | None = None
 
     @classmethod
@@ -44,7 +47,9 @@ class RollbackEvidence:
             except OSError:
                 raise LedgerError(UNWRITABLE) from None
         file = AnchorFile(directory / f"{name}.jsonl", signer)
-        return cls(ledger, file, directory / f"{name}.acts", read_only=read_only)
+        found = cls(ledger, file, directory / f"{name}.acts", read_only=read_only)
+        found.home = home_at(directory, read_only=read_only)
+        return found
 
     def __bool__(self) -> bool:
         return self._file is not None or self.shared is not None
@@ -59,7 +64,7 @@ class RollbackEvidence:
         if self.shared is not None:
             self.shared.record(given)
 
-    def keep(self, anchors: Iterable[Anchor]) -> None:
+    def add_lost_anchors(self, anchors: Iterable[Anchor]) -> None:
         """Anchor what only this process knew of histories that were lost."""
         given = list(anchors)
         if self._read_only:
@@ -67,7 +72,7 @@ class RollbackEvidence:
         if self._file is not None:
             self._file.append(given)
         if self.shared is not None and given:
-            self.shared.keep(given)
+            self.shared.add_lost_anchors(given)
 
     def latest(self) -> dict[str, Anchor]:
         """By dataset, the anchor with the highest sequence."""
@@ -91,6 +96,10 @@ class RollbackEvidence:
         for name, spent in ({} if self.shared is None else self.shared.largest_totals()).items():
             found[name] = highest(spent, [found.get(name, spent)])
         return found
+
+    def at_home(self) -> Iterator[Anchor]:
+        """All signed anchors of the ledger on this machine."""
+        return (each for each in (() if self._file is None else self._file.every()) if each.ledger == self._ledger)
 
     def every(self) -> Iterator[Anchor]:
         """All signed anchors of the ledger, each once."""
@@ -119,13 +128,16 @@ class RollbackEvidence:
 
     def chains_of_acts(self) -> list[tuple[str, ...]]:
         """The chains of acts on keys that stand outside the database: that at home first, as far as each verifies."""
-        shared = [] if self.shared is None else self.shared.chains_of_acts()
-        return [self._acts_at_home(), *shared]
+        return [self.acts_at_home(), *self.shared_chains_of_acts()]
+
+    def shared_chains_of_acts(self) -> list[tuple[str, ...]]:
+        """The chains of acts on keys in the store that machines share."""
+        return [] if self.shared is None else self.shared.chains_of_acts()
 
     def record_acts(self, certificate: Sequence[str], acts: Sequence[str]) -> None:
         """Copy the acts that the ledger's database holds."""
         is_kept = self._acts is not None and len(acts) > 1 and not self._read_only
-        if self._acts is not None and is_kept and self._acts_at_home() != tuple(acts):
+        if self._acts is not None and is_kept and self.acts_at_home() != tuple(acts):
             content = "".join(f"{text}\n" for text in acts).encode()
             try:
                 write_file(self._acts, lambda file: file.write(content))
@@ -139,7 +151,8 @@ class RollbackEvidence:
         if self.shared is not None:
             self.shared.close()
 
-    def _acts_at_home(self) -> tuple[str, ...]:
+    def acts_at_home(self) -> tuple[str, ...]:
+        """The chain of acts on keys on this machine, as far as they follow from each other."""
         if self._acts is None:
             return ()
         try:

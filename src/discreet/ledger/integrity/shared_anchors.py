@@ -3,7 +3,7 @@
 Each process writes up to three documents. One has the certificate of its key and its anchors: the highest of each
 dataset, and those of histories that were lost. One has the acts that it has read. A process that opens the ledger
 merges the documents of others when there are many, so what is read stays small after any number of charges; the third
-has what it merged, the highest anchor of each dataset and key.
+has what it merged, the highest anchor of each dataset, key and home.
 """
 
 import json
@@ -12,11 +12,10 @@ import secrets
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from discreet.accounting.costs import Cost
 from discreet.errors import LedgerError
-from discreet.ledger.integrity.anchor_stores import AnchorStore
 from discreet.ledger.integrity.anchors import Anchor, highest
 from discreet.ledger.records import faults
 from discreet.ledger.records.canonical_text import canonical
@@ -27,8 +26,10 @@ FORMAT = "discreet.shared-anchors/1"
 STORE_FORMAT = "discreet.anchor-store/1"
 DOCUMENTS_TO_MERGE = 16
 """So many documents of other processes are merged when a ledger is opened."""
+MOST_HOMES = 32
+"""Of so many homes of one key a merge keeps the highest anchors; what an older home knows is counted once more."""
 
-Publics = Callable[[Sequence[str]], Mapping[str, str]]
+KnownKeys = Callable[[Sequence[str]], Mapping[str, str]]
 """The public keys that may have signed, with those that a certificate shows to be of the ledger."""
 
 
@@ -47,6 +48,42 @@ def store_in(content: str | None, ledger: str) -> str | None:
     return str(store) if content == store_document(ledger, str(store)) else None
 
 
+class AnchorStore(Protocol):
+    """A store of anchors of one ledger: one document for each writer, and one with the id of the store.
+
+    A writer replaces its document whole: neither appends nor locks are needed, since a file system may be mounted over
+    a network. A process that merges documents takes each one first (renames it, so that its writer begins another),
+    reads it, writes its content into its own, and drops it. A kill at any moment loses none.
+    """
+
+    def identity(self) -> str | None:
+        """The document with the id of the store; None where there is none."""
+
+    def absence(self) -> str:
+        """Why there is no document with an id: the sentence of an error."""
+
+    def create(self, identity: str) -> None:
+        """Create the store: write the document with its id."""
+
+    def mark(self) -> object:
+        """Something that is another when a document has changed."""
+
+    def documents(self) -> Mapping[str, str]:
+        """The documents by their names: a writer's, or that of a document that was taken."""
+
+    def write(self, writer: str, content: str) -> None:
+        """Replace a writer's document; it is on the disk when this returns."""
+
+    def take(self, name: str) -> tuple[str, str] | None:
+        """Give a document another name, and return that name and what it holds; None where it is gone."""
+
+    def drop(self, name: str) -> None:
+        """Remove a document that was taken."""
+
+    def close(self) -> None:
+        """Close the store."""
+
+
 class SharedAnchors:
     """The anchors in a store; the highest of each dataset that was ever read stays known to this process."""
 
@@ -57,7 +94,7 @@ class SharedAnchors:
         ledger: str,
         store_id: str,
         signer: Signer,
-        publics: Publics,
+        publics: KnownKeys,
         may_write: Callable[[], bool] = lambda: True,
     ) -> None:
         self._store = store
@@ -70,8 +107,12 @@ class SharedAnchors:
         self._own = _Document()
         self._latest: dict[str, Anchor] = {}
         self._totals: dict[str, Cost] = {}
-        if store.identity() != store_document(ledger, store_id):
-            raise LedgerError(faults.OTHER_ANCHORS)
+        self._stored_ends: dict[str, int] = {}
+        self.revision = 0
+        """How often documents were read that had changed."""
+        found = store.identity()
+        if found != store_document(ledger, store_id):
+            raise LedgerError(store.absence() if found is None else faults.OTHER_ANCHORS)
 
     def record(self, anchors: Iterable[Anchor]) -> None:
         """Anchor where chains stand now, in the place of what this process anchored of them before."""
@@ -79,11 +120,12 @@ class SharedAnchors:
             self._own = self._own.with_anchors(map(self._with_signature, anchors))
             self._write()
 
-    def keep(self, anchors: Iterable[Anchor]) -> None:
+    def add_lost_anchors(self, anchors: Iterable[Anchor]) -> None:
         """Anchor histories that were lost, beside all others."""
         with self._process().lock:
-            self._own = self._own.with_lost(map(self._with_signature, anchors))
+            self._own = self._own.with_lost_anchors(map(self._with_signature, anchors))
             self._write()
+            self._write_merged()  # those that a former key of this machine signed
 
     def certify(self, certificate: Sequence[str], acts: Sequence[str]) -> None:
         """The certificate of the signing key and the acts on keys, which go into what is written from now on."""
@@ -107,6 +149,13 @@ class SharedAnchors:
             self._refresh()
             return dict(self._latest)
 
+    def is_anchored(self, name: str, sequence: int) -> bool:
+        """Whether an event is anchored; read again only where what was read before does not say so."""
+        with self._process().lock:
+            if self._stored_ends.get(name, 0) < sequence:
+                self._refresh()
+            return self._stored_ends.get(name, 0) >= sequence
+
     def largest_totals(self) -> dict[str, Cost]:
         """By dataset, the most that anchors say was spent, in each component."""
         with self._process().lock:
@@ -114,11 +163,11 @@ class SharedAnchors:
             return dict(self._totals)
 
     def ends(self) -> dict[str, dict[str, int]]:
-        """By dataset and key, the highest sequence number."""
+        """By dataset, and by key and home, the highest sequence number."""
         found: dict[str, dict[str, int]] = {}
         for each in (anchor for document in self.documents() for anchor in document.anchors):
             ends = found.setdefault(each.dataset, {})
-            ends[str(each.key)] = max(each.sequence, ends.get(str(each.key), 0))
+            ends[each.origin] = max(each.sequence, ends.get(each.origin, 0))
         return found
 
     def unknown_anchors(self, is_known: Callable[[Anchor], bool]) -> list[Anchor]:
@@ -145,7 +194,7 @@ class SharedAnchors:
         """
         with self._process().lock:
             self._refresh()
-            whole = [name for name, document in self._documents.items() if not document.findings]
+            whole = [name for name, document in self._documents.items() if self._may_merge(document)]
             names = [name for name in whole if not name.startswith(self._process().writer)]
             if len(names) < DOCUMENTS_TO_MERGE or not self._may_write():
                 return
@@ -153,8 +202,16 @@ class SharedAnchors:
             documents = {name: self._parse_known(name, content) for name, content in taken}
         self._write_together(documents.values(), settled)
         for name, document in documents.items():
-            if not document.findings:
+            if self._may_merge(document):
                 self._store.drop(name)
+
+    def _may_merge(self, document: "_Document") -> bool:
+        """Whether a document may be dropped once its anchors are in this one: it was read, and has no acts beyond it.
+
+        Acts that this process has not read may tell of another store.
+        """
+        own = self._own.acts or document.acts
+        return not document.findings and own[: len(document.acts)] == document.acts
 
     def adopt(self, other: "SharedAnchors", settled: Callable[[list[Anchor]], Collection[str]]) -> None:
         """Write here what another store of this ledger says."""
@@ -213,6 +270,11 @@ class SharedAnchors:
     def _put(self, ending: str, document: "_Document") -> None:
         if self._may_write():
             self._store.write(f"{self._process().writer}{ending}", document.to_json(self._ledger))
+            self._note_ends(document)
+
+    def _note_ends(self, document: "_Document") -> None:
+        for each in document.anchors:
+            self._stored_ends[each.dataset] = max(each.sequence, self._stored_ends.get(each.dataset, 0))
 
     def _refresh(self) -> None:
         """Read the documents, if any has changed."""
@@ -223,7 +285,8 @@ class SharedAnchors:
         self._documents = {name: self._parse_known(name, content) for name, content in contents.items()}
         for document in self._documents.values():
             self._remember(document)
-        self._mark = mark
+            self._note_ends(document)
+        self._mark, self.revision = mark, self.revision + 1
 
     def _remember(self, document: "_Document") -> None:
         for each in document.anchors:
@@ -281,13 +344,13 @@ class _Document:
     findings: tuple[str, ...] = ()
 
     def with_anchors(self, anchors: Iterable[Anchor]) -> "_Document":
-        """The document with these in the place of lower ones of the same datasets and keys, but for what was lost."""
-        here = {(each.dataset, each.key): each.sequence for each in self.anchors if each.head not in self.lost}
-        new = {place: each for each in anchors if each.sequence >= here.get(place := (each.dataset, each.key), 0)}
-        kept = [each for each in self.anchors if each.head in self.lost or (each.dataset, each.key) not in new]
+        """The document with these in the place of lower ones of the same datasets and homes, but for what was lost."""
+        here = {(each.dataset, each.origin): each.sequence for each in self.anchors if each.head not in self.lost}
+        new = {place: each for each in anchors if each.sequence >= here.get(place := (each.dataset, each.origin), 0)}
+        kept = [each for each in self.anchors if each.head in self.lost or (each.dataset, each.origin) not in new]
         return replace(self, anchors=(*kept, *new.values()))
 
-    def with_lost(self, anchors: Iterable[Anchor]) -> "_Document":
+    def with_lost_anchors(self, anchors: Iterable[Anchor]) -> "_Document":
         """The document with anchors of lost histories."""
         new = {each.head: each for each in anchors}
         kept = [each for each in self.anchors if each.head not in new]
@@ -296,10 +359,12 @@ class _Document:
     def merge_all(self, others: Sequence["_Document"], standing: Collection[str]) -> "_Document":
         """The document with what others say beyond it; the anchors with the heads in `standing` are of the chain."""
         anchors = sorted((each for other in others for each in other.anchors), key=lambda anchor: anchor.sequence)
-        higher = {(each.dataset, each.key): each for each in anchors if each.head in standing}
+        higher = {(each.dataset, each.origin): each for each in anchors if each.head in standing}
         certificate = {*self.certificate, *(text for other in others for text in other.certificate)}
         acts = self.acts or max((other.acts for other in others), key=len, default=())  # its own are those of the store
-        merged = self.with_anchors(higher.values()).with_lost(each for each in anchors if each.head not in standing)
+        merged = self.with_anchors(_of_latest_homes(higher.values())).with_lost_anchors(
+            each for each in anchors if each.head not in standing
+        )
         return replace(merged, certificate=tuple(sorted(certificate, key=_sequence_of)), acts=acts)
 
     def to_json(self, ledger: str) -> str:
@@ -307,6 +372,15 @@ class _Document:
         anchors = [each.to_json() for each in self.anchors]
         lists = {"certificate": list(self.certificate), "acts": list(self.acts), "anchors": anchors}
         return canonical({"format": FORMAT, "ledger": ledger} | lists)
+
+
+def _of_latest_homes(anchors: Iterable[Anchor]) -> list[Anchor]:
+    """The highest anchors of so many homes of each dataset and key: containers may come with a new home each time."""
+    found: dict[tuple[str, str | None], list[Anchor]] = {}
+    for each in anchors:
+        found.setdefault((each.dataset, each.key), []).append(each)
+    ordered = (sorted(listed, key=lambda anchor: anchor.sequence) for listed in found.values())
+    return [each for listed in ordered for each in listed[-MOST_HOMES:]]
 
 
 def _parse(content: str) -> dict[str, Any] | None:

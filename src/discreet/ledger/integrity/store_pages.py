@@ -40,6 +40,7 @@ _TABLES = (
     "SELECT * FROM analysts WHERE dataset = :name ORDER BY analyst",
     "SELECT alias FROM aliases WHERE dataset = :name ORDER BY alias",
     "SELECT min(id) AS id FROM ledger",
+    "SELECT dataset FROM aliases WHERE alias = :name AND dataset <> alias",
 )
 
 
@@ -82,13 +83,14 @@ class StorePages:
 
 def read_tables(writer: LedgerWriter, name: str) -> CurrentTables:
     """Where a dataset stands."""
-    datasets, versions, shares, aliases, ledgers = writer.read(*((text, {"name": name}) for text in _TABLES))
+    datasets, versions, shares, aliases, ledgers, others = writer.read(*((text, {"name": name}) for text in _TABLES))
     return CurrentTables(
         dataset=datasets[0] if datasets else None,
         versions=versions,
         shares=shares,
         aliases=[row["alias"] for row in aliases],
         ledger=ledgers[0]["id"],
+        leads_to=[row["dataset"] for row in others],
     )
 
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
-from discreet.accounting.costs import NOTHING, RHO_UNITS, Cost
+from discreet.accounting.costs import NOTHING, RHO_UNITS, Cost, FilterCaps, restate
 from discreet.exact.zcdp import cap_at_order
+from discreet.ledger.integrity.anchors import covers
 from discreet.ledger.integrity.evidence import CurrentTables, Row
 from discreet.ledger.integrity.findings import IntegrityFinding, seal
 from discreet.ledger.integrity.replay import (
@@ -20,13 +21,14 @@ from discreet.ledger.integrity.replay import (
     totals_in_row,
     totals_to_data,
 )
-from discreet.ledger.records.account import parse_order
+from discreet.ledger.records.account import are_caps_of, parse_order
+from discreet.ledger.records.admission import is_paid
 from discreet.ledger.records.canonical_text import digest
 from discreet.ledger.records.chain import GENESIS, Kind, cost_in
-from discreet.ledger.records.registration import budget_of, slice_columns, version_digest
+from discreet.ledger.records.registration import budget_columns, budget_of, slice_columns, version_digest
 
 _COSTLY = (Kind.RESERVED, Kind.CAPPED, Kind.RECOVERED)
-PROMISING = (Kind.REGISTERED, Kind.CAPPED, Kind.RECOVERED)
+BUDGET_EVENTS = (Kind.REGISTERED, Kind.CAPPED, Kind.RECOVERED)
 
 
 class Tally(Protocol):
@@ -158,31 +160,89 @@ class TotalTally:
 
 
 @dataclass
-class PromiseTally:
-    """The row's privacy budget is the last one that the chain records; the floor is what was spent by then."""
+class PriceTally:
+    """A charge costs at least the price of its event, which no database computes; it keeps nothing."""
+
+    found: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, row: Row, *, is_intact: bool) -> None:
+        if is_intact and row["kind"] == Kind.RESERVED and not is_paid(cost_in(row, "cost"), row["event"]):
+            self.found.append((row["sequence"], seal(row)))
+
+    def findings(self, name: str, tables: CurrentTables) -> Iterator[IntegrityFinding]:  # noqa: ARG002 - of the chain alone
+        for sequence, sealed in self.found:
+            yield IntegrityFinding("its cost is below the price of its event", name, sequence, seal=sealed)
+
+    def to_data(self) -> Any:
+        return None
+
+    @classmethod
+    def from_data(cls, data: Any) -> Self:  # noqa: ARG003 - checkpoints of earlier versions have none
+        return cls()
+
+
+@dataclass
+class BudgetTally:
+    """The row's privacy budget is the last one that the chain records; the floor is what was spent by then.
+
+    Every event with a budget declares caps within it, says what it replaces, and counts what was spent before. `last`
+    is the hash of the event before; where that is missing or was changed, what an event says of its past is not
+    compared until a recovery: the damage itself is found.
+    """
 
     detail: str | None = None
     total: Cost = NOTHING
     floor: Cost = NOTHING
+    last: str | None = None
+    is_whole: bool = True
+    found: list[tuple[str, int, str]] = field(default_factory=list)
 
     def add(self, row: Row, *, is_intact: bool) -> None:
+        before = self.total
+        self.is_whole = self.is_whole and is_intact and self.last in (None, row["previous"])
+        self.last = row["hash"]
         if row["kind"] in _COSTLY:
             self.total += cost_in(row, "cost")
-        if is_intact and row["kind"] in PROMISING:
-            self.detail, self.floor = row["detail"], self.total
+        if not is_intact or row["kind"] not in BUDGET_EVENTS:
+            return
+        faults = [*_caps_fault(row["detail"]), *(self._replacement_faults(row, before) if self.is_whole else ())]
+        self.found += [(what, row["sequence"], seal(row)) for what in faults]
+        self.is_whole = self.is_whole or row["kind"] == Kind.RECOVERED
+        self.detail, self.floor = row["detail"], self.total
+
+    def _replacement_faults(self, row: Row, before: Cost) -> Iterator[str]:
+        """What an event that replaces a budget says wrongly of what it replaces.
+
+        A recovery replaces what the row says, which need not be what was declared.
+        """
+        declared = json.loads(row["detail"])
+        if self.detail is None or "new" not in declared or row["kind"] == Kind.RECOVERED:
+            return
+        known = latest_declaration(self.detail)
+        if _terms(declared["old"]) != _terms(known):
+            yield "the budget that it replaces is not the one that was declared before it"
+        if row["kind"] != Kind.CAPPED:
+            return
+        if not covers(Cost.of_units(*declared["spent"]), before):
+            yield "what was spent before it is more than it says"
+        orders = parse_order(known.get("order")), parse_order(declared["new"].get("order"))
+        if orders[0] != orders[1] and self.total.renyi < restate(before, *orders).renyi:
+            yield "what was spent before it is not restated at its order"
 
     def findings(self, name: str, tables: CurrentTables) -> Iterator[IntegrityFinding]:
+        for what, sequence, sealed in self.found:
+            yield IntegrityFinding(what, name, sequence, seal=sealed)
         row = tables.dataset
         if row is None or self.detail is None:
             return
-        promise = self.declaration()
-        if promise["budget"] != {column: row[column] for column in promise["budget"]}:
+        declared = self.declaration()
+        if declared["budget"] != {column: row[column] for column in declared["budget"]}:
             yield IntegrityFinding("its budget is not the one that the chain records", name)
         if cost_in(row, "floor") != self.floor:
             yield IntegrityFinding("what was spent when the cap was set is not what the chain records", name)
-        if [row["cap_epsilon"], row["cap_rho"], row["cap_delta"]] != promise["caps"]:
+        if [row["cap_epsilon"], row["cap_rho"], row["cap_delta"]] != declared["caps"]:
             yield IntegrityFinding("its caps are not those that the chain records", name)
-        if row["renyi_order"] != promise.get("order"):
+        if row["renyi_order"] != declared.get("order"):
             yield IntegrityFinding("the order of its Renyi filter is not the one that the chain records", name)
         if not _cap_converts(row):
             yield IntegrityFinding("its cap on rho does not convert to its budget at its order", name)
@@ -198,6 +258,18 @@ class PromiseTally:
     def from_data(cls, data: Any) -> Self:
         detail, total, floor = data
         return cls(detail, Cost.of_units(*total), Cost.of_units(*floor))
+
+
+def _terms(declared: Row) -> tuple[object, ...]:
+    """The terms of a declaration: its budget, however the numbers are written, its caps and its order."""
+    return budget_columns(budget_of(declared["budget"])), declared["caps"], parse_order(declared.get("order"))
+
+
+def _caps_fault(detail: str) -> Iterator[str]:
+    declared = latest_declaration(detail)
+    caps, order = FilterCaps(*declared["caps"]), parse_order(declared.get("order"))
+    if not are_caps_of(caps, budget_of(declared["budget"]), order):
+        yield "the caps that it declares are above those of its budget"
 
 
 def _cap_converts(row: Row) -> bool:
@@ -313,7 +385,7 @@ class VersionTally:
 
 @dataclass
 class NameTally:
-    """The other names of the dataset are those that the chain records."""
+    """The other names of the dataset are those that the chain records, and its own name leads to no other dataset."""
 
     details: list[str] = field(default_factory=list)
 
@@ -325,6 +397,8 @@ class NameTally:
         recorded = sorted(json.loads(detail)["alias"] for detail in self.details)
         if recorded != sorted(tables.aliases):
             yield IntegrityFinding("its other names are not those that the chain records", name)
+        for other in tables.leads_to if tables.dataset is not None else ():
+            yield IntegrityFinding(f"its name leads to {other!r} too, which would be a second budget", name)
 
     def to_data(self) -> Any:
         return self.details

@@ -13,23 +13,21 @@ hides those very rows and nothing else. What was declared (the unit, the version
 comes back from a copy, or the dataset stays halted.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from discreet.ledger.integrity.anchors import Anchor
 from discreet.ledger.integrity.dataset_check import DatasetCheck
-from discreet.ledger.integrity.evidence import Ending, Evidence, PageReader, is_intact
+from discreet.ledger.integrity.evidence import DatasetRows, Ending, PageReader, is_intact
 from discreet.ledger.integrity.findings import IntegrityFinding
-from discreet.ledger.integrity.tallies import PROMISING, latest_declaration
+from discreet.ledger.integrity.tallies import BUDGET_EVENTS, latest_declaration
 from discreet.ledger.records.other_release import OtherRelease, read_release
 from discreet.ledger.transactions.other_releases import IN_ORDER as PUBLISHED_IN_ORDER
-from discreet.ledger.transactions.store import Statement
+from discreet.ledger.transactions.store import Ask
 
 __all__ = [
-    "Evidence",
-    "IntegrityFinding",
     "Verification",
     "VerifiedDataset",
     "damage_in",
@@ -40,7 +38,6 @@ __all__ = [
     "verify_dataset",
 ]
 
-Ask = Callable[[Statement], list[dict[str, Any]]]
 
 _AT_PLACE = "SELECT * FROM events WHERE dataset = :name AND sequence = :sequence"
 
@@ -89,7 +86,7 @@ class Verification:
         return f" verified since {after} (--full verifies all)"
 
 
-class VerifiedDataset(Evidence):
+class VerifiedDataset(DatasetRows):
     """A dataset that was verified page by page; single events are looked up in the store.
 
     `lost` is what an earlier verification kept, where the chain no longer holds the event up to which it came.
@@ -173,28 +170,28 @@ def resume(check: DatasetCheck, ask: Ask) -> bool:
     return True
 
 
-def open_findings(evidence: Evidence) -> list[IntegrityFinding]:
+def open_findings(evidence: DatasetRows) -> list[IntegrityFinding]:
     """What is wrong with a dataset and was not recovered from."""
     check = DatasetCheck(evidence.name)
     return check.open_findings(check.run(evidence))
 
 
-def damage_in(evidence: Evidence) -> list[IntegrityFinding]:
+def damage_in(evidence: DatasetRows) -> list[IntegrityFinding]:
     """What is wrong with a dataset's history and what follows from it; a recovery may go on from what has a seal."""
     check = DatasetCheck(evidence.name)
     return check.damage(check.run(evidence))
 
 
-def recorded_budget(evidence: Evidence) -> Mapping[str, Any] | None:
+def recorded_budget(evidence: DatasetRows) -> Mapping[str, Any] | None:
     """The budget that the chain records last; None where it records none as it was written."""
-    promises = evidence.intact(*PROMISING)
-    return latest_declaration(promises[-1]["detail"])["budget"] if promises else None
+    declared = evidence.intact(*BUDGET_EVENTS)
+    return latest_declaration(declared[-1]["detail"])["budget"] if declared else None
 
 
-def recorded_order(evidence: Evidence) -> str | None:
+def recorded_order(evidence: DatasetRows) -> str | None:
     """The order of the Renyi filter that the chain records last."""
-    promises = evidence.intact(*PROMISING)
-    return latest_declaration(promises[-1]["detail"]).get("order") if promises else None
+    declared = evidence.intact(*BUDGET_EVENTS)
+    return latest_declaration(declared[-1]["detail"]).get("order") if declared else None
 
 
 def _pluralize(number: int, noun: str) -> str:

@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
-from discreet.accounting.costs import NOTHING, Cost, FilterCaps, restate
+from discreet.accounting.costs import LARGEST_UNITS, NOTHING, RHO_UNITS, Cost, FilterCaps, restate
 from discreet.accounting.filters import Budget
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import LedgerError, Refusal
+from discreet.exact.rounding import units_down
+from discreet.exact.zcdp import cap_at_order
 from discreet.ledger.records import faults
 from discreet.ledger.records.chain import GENESIS, ChainLink, Kind, cost_columns, cost_in, now
 from discreet.ledger.records.registration import (
@@ -74,6 +77,14 @@ class Account:
         return replace(self.with_budget(self.budget), caps=self.caps.least(self.budget.caps()))
 
     @property
+    def keeps_its_budget(self) -> bool:
+        """Whether the caps are at most those of the budget, which no rule of a database computes."""
+        try:
+            return are_caps_of(self.caps, self.budget, self.order)
+        except (ValueError, ArithmeticError, Refusal):
+            return False
+
+    @property
     def is_charged(self) -> bool:
         """Whether anything was ever charged; every charge costs at least one unit."""
         return self.spent != NOTHING
@@ -133,6 +144,24 @@ def account_of(row: Mapping[str, Any]) -> Account:
         )
     except (ValueError, TypeError, ArithmeticError, Refusal):
         raise LedgerError(faults.DAMAGED) from None
+
+
+def are_caps_of(caps: FilterCaps, budget: Budget, order: Fraction | None) -> bool:
+    """Whether caps are at most those of a budget, at the order of its Renyi filter, however that was chosen.
+
+    They may be lower after a recovery. The cap on rho that an earlier version set without an order is not compared: the
+    next charge fixes the order first, and then no cap is above the budget's (`Account.with_order`).
+    """
+    most = budget.caps()
+    by_order = caps.rho <= _largest_rho(budget.epsilon, budget.conversion_delta, order)
+    return by_order and caps.epsilon <= most.epsilon and caps.delta <= most.delta
+
+
+@lru_cache(maxsize=1024)
+def _largest_rho(epsilon: Fraction, delta: Fraction, order: Fraction | None) -> int:
+    if not delta:
+        return 0
+    return LARGEST_UNITS if order is None else units_down(cap_at_order(epsilon, delta, order), RHO_UNITS)
 
 
 def order_text(order: Fraction | None) -> str | None:

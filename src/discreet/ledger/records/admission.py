@@ -5,11 +5,12 @@ nothing is not an event.
 """
 
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet import events
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, LARGEST_UNITS, RHO_UNITS, Cost, cost
 from discreet.accounting.filters import Budget
-from discreet.errors import BudgetError, ParameterError
+from discreet.errors import BudgetError, ParameterError, Refusal
 from discreet.exact.numbers import shown
 from discreet.exact.zcdp import epsilon_of
 
@@ -32,6 +33,26 @@ def price(event: events.Event, order: Fraction | None = None) -> Cost:
     if total.delta >= DELTA_UNITS or not is_countable(total):
         raise beyond_counting()
     return total
+
+
+def is_paid(paid: Cost, event: str | None) -> bool:
+    """Whether a recorded cost is at least the price of its event, in the parts that depend on no order.
+
+    A charge may have been made at another order than the present one. An event that cannot be read has no price.
+    """
+    least = None if event is None else _price_of_text(event)
+    if least is None:
+        return False
+    is_epsilon_paid = paid.epsilon is None or (least.epsilon is not None and paid.epsilon >= least.epsilon)
+    return is_epsilon_paid and paid.rho >= least.rho and paid.delta >= least.delta
+
+
+@lru_cache(maxsize=1024)
+def _price_of_text(event: str) -> Cost | None:
+    try:
+        return price(events.from_canonical(event))
+    except (Refusal, ArithmeticError, ValueError):
+        return None
 
 
 def is_countable(total: Cost) -> bool:

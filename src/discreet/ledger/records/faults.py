@@ -34,7 +34,7 @@ UNREACHABLE = (
 )
 BAD_ADDRESS = (
     "the ledger's address cannot be understood; write postgresql://role@host:5432/database, "
-    "with the password in PGPASSWORD or in the password file"
+    "with the password in PGPASSWORD or in the password file, and check the options after the '?'"
 )
 UNKNOWN_HOST = (
     "the name of the ledger's database server is not known; check how it is written, and the name service (DNS)"
@@ -82,14 +82,14 @@ SUPERSEDED = (
     "the answer took longer than its lease and somebody else took over; its charge stands, and asking again is free"
 )
 BEHIND = (
-    "the ledger stands behind its anchors: an older copy was put back; it does not serve before its newest copy is"
-    " restored, or its owner runs discreet ledger recover --ledger LEDGER --reason TEXT, with --receipt FILE for each"
-    " receipt"
+    "the ledger is behind its anchors: an older copy was put back, or this is not the copy in service, so check the"
+    " address first; it does not serve before its newest copy is restored, or its steward or owner runs discreet ledger"
+    " recover --ledger LEDGER --reason TEXT, with --receipt FILE for each receipt"
 )
 HALTED = (
-    "the ledger was found to be tampered with and does not serve; find the cause by discreet ledger verify --full"
-    " --ledger LEDGER, then run discreet ledger recover --ledger LEDGER --reason TEXT, with --receipt FILE for each"
-    " receipt"
+    "the ledger was stopped, by a finding of a verification or because its shared anchors were lost; discreet ledger"
+    " show --ledger LEDGER says why; then run discreet ledger recover --ledger LEDGER --reason TEXT, with"
+    " --receipt FILE for each receipt"
 )
 UNSAFE = (
     "the ledger's database would lose charges: fsync, full_page_writes and synchronous_commit must be on for its role,"
@@ -124,16 +124,16 @@ DAMAGED_KEYS = (
 UNLISTED_KEY = (
     "the ledger does not list the signing key of this process, so it cannot charge; its owner runs"
     " discreet ledger key list PUBLIC --name NAME --reason TEXT --ledger LEDGER with the public key that"
-    " discreet ledger key show prints here"
+    " discreet ledger key show prints here, with --signing-key FILE if this process was given a file"
 )
 NO_KEY = "there is no signing key at the path that was named; check the path, and whether the secret is mounted there"
 UNOWNED = (
-    "the ledger is of a version that listed no keys, and no anchor on this machine shows that it served it, so it"
-    " cannot charge; its owner runs discreet ledger key take-over --reason TEXT --ledger LEDGER"
+    "the ledger is of a version that listed no keys, and no anchor on this machine shows that this machine charged the"
+    " ledger, so nothing can be charged; its owner runs discreet ledger key take-over --reason TEXT --ledger LEDGER"
 )
 REVOKED_KEY = (
-    "the ledger's owner revoked the signing key of this process, so it cannot charge; after discreet ledger key rotate"
-    " the owner may list the new one"
+    "the ledger's owner revoked the signing key of this process, so it cannot charge; run discreet ledger key rotate"
+    " here, then the owner lists the new key: discreet ledger key list PUBLIC --name NAME --reason TEXT --ledger LEDGER"
 )
 NOT_THE_OWNER = (
     "the signing key of this process is not the ledger's owner, who alone lists and revokes keys and names anchors;"
@@ -162,8 +162,16 @@ UNSHARED_ANCHORS = (
     " runs discreet ledger share-anchors PLACE --reason TEXT --ledger LEDGER"
 )
 NO_SHARED_ANCHORS = (
-    "the ledger's shared anchors cannot be reached, so nothing can be charged; mount them, or name where they are in"
-    " DISCREET_ANCHORS"
+    "the ledger's shared anchors cannot be read and written, so nothing can be charged; check their file system and its"
+    " free space, or set DISCREET_ANCHORS to their place"
+)
+NO_ANCHOR_DIRECTORY = (
+    "the directory of the ledger's shared anchors is not there, so nothing can be charged; mount it, or set"
+    " DISCREET_ANCHORS to its path on this machine"
+)
+ANCHORS_NOT_PERMITTED = (
+    "this account may not read and write the directory of the ledger's shared anchors, so nothing can be charged; give"
+    " its group the rights, mode 2770, or set DISCREET_ANCHORS to the path of it"
 )
 OTHER_ANCHORS = (
     "the place of the shared anchors holds those of another ledger, or none; mount the right one: an empty place would"
@@ -177,7 +185,47 @@ DATABASE_OF_ANCHORS = (
     " ledger in a database of its own, or move it there"
 )
 
-WITHOUT_SHARED_ANCHORS = frozenset({NO_SHARED_ANCHORS, OTHER_ANCHORS, SAME_DATABASE})
+_ANCHOR_DATABASE = "the database of the ledger's shared anchors cannot be used, so nothing can be charged: "
+_ANCHOR_DATABASE_CAUSES = {
+    BAD_ADDRESS: "its address cannot be understood; set DISCREET_ANCHORS to postgresql://role@host:5432/database",
+    UNKNOWN_HOST: "the name of its server is not known; check DISCREET_ANCHORS, and the name service (DNS)",
+    NOT_LISTENING: "nothing listens at its host and port; check DISCREET_ANCHORS, and whether the server runs",
+    NO_REPLY: "its server cannot be reached over the network, or did not reply in time; check host and firewall",
+    UNREACHABLE: "its connection was lost; nothing is known of this call, which can be repeated",
+    BUSY: "it was held by another process for too long; the call can be repeated",
+    NOT_AUTHENTICATED: (
+        "its server did not accept the role with its password; set DISCREET_ANCHORS to its address with the role, and"
+        " check PGPASSWORD and the password file"
+    ),
+    NOT_ADMITTED: "its server admits this role neither from here nor this way; see its pg_hba.conf",
+    NOT_TRUSTED: "there is no trusted TLS connection to it; check sslmode, sslrootcert and the server's certificate",
+    NO_DATABASE: "its server has no database of that name; check DISCREET_ANCHORS",
+    NO_RIGHTS: (
+        "its role lacks a right there; grant it as the runbook says (anchors in a database), or set DISCREET_ANCHORS to"
+        " its address with another role"
+    ),
+    NO_CONNECTION_LEFT: "it takes no more connections; close others or raise its limits",
+    REPLICA: "it is a replica or read-only; set DISCREET_ANCHORS to the address of the primary",
+    FULL: "its disk is full or failed; free space and repeat the call",
+    NOT_CONNECTED: "for a reason that discreet does not know; psql with the same address says more",
+}
+
+
+def of_anchor_database(sentence: str) -> str:
+    """The sentence about the database of shared anchors, for one about the ledger's; others are about both."""
+    if sentence in (SAME_DATABASE, UNSAFE):
+        return sentence
+    return _ANCHOR_DATABASE + _ANCHOR_DATABASE_CAUSES.get(sentence, _ANCHOR_DATABASE_CAUSES[NOT_CONNECTED])
+
+
+UNREACHABLE_ANCHORS = frozenset(
+    {
+        *(NO_SHARED_ANCHORS, NO_ANCHOR_DIRECTORY, ANCHORS_NOT_PERMITTED),
+        *(_ANCHOR_DATABASE + cause for cause in _ANCHOR_DATABASE_CAUSES.values()),
+    }
+)
+"""The faults under which nothing is known of the shared anchors."""
+WITHOUT_SHARED_ANCHORS = UNREACHABLE_ANCHORS | {OTHER_ANCHORS, SAME_DATABASE}
 """The faults under which the shared anchors that the owner named cannot be used."""
 WITHOUT_CONTACT = frozenset(
     {

@@ -131,7 +131,7 @@ class KeyRegister:
         keys: Every key that was ever listed, by its id.
         owner: Id of the owner's key; empty before the first act.
         store: Id of the store of shared anchors; empty where none was named.
-        place: Path or address at which the owner named that store, without a password.
+        place: Path of that store as the owner named it; of an address only host, port and database.
         abandoned: Hashes of the last acts of chains that were given up.
     """
 
@@ -155,6 +155,11 @@ class KeyRegister:
     def head(self) -> str:
         """The hash of the last act."""
         return self.acts[-1].hash if self.acts else GENESIS
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The acts as they are stored."""
+        return tuple(act.to_json() for act in self.acts)
 
     @property
     def publics(self) -> dict[str, str]:

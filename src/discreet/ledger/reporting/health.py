@@ -4,6 +4,7 @@ It is made from a few rows of each dataset; no chain is read. What is spent is r
 """
 
 import itertools
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,17 +23,33 @@ from discreet.ledger.records.quota import Share
 from discreet.ledger.reporting.burn_down import percent, utc_time
 from discreet.ledger.reporting.spending import SpendingTotal, plain, plain_up, text_up
 from discreet.ledger.reporting.tables import WIDTH, TextTable, text_page
+from discreet.ledger.transactions.store import RoleRights
 
 SCHEMA = "discreet.health/1"
 UNREACHABLE = "unreachable"
 MOST_SHOWN = 10
 COLUMNS = (
-    "Anchor is the age of the newest anchor, and since the events after it. Unanswered are charges whose lease has"
-    " ended, failing are analysts near their limit of failures."
+    "anchor: age of the newest anchor; since: events after it; unanswered: charges whose lease has ended; failing:"
+    " analysts near their limit of failures."
 )
+CURE = (
+    "find the cause; then, with --receipt FILE for each receipt, and on PostgreSQL with the steward's or the owner's"
+    " address, run discreet ledger recover --ledger LEDGER --reason TEXT"
+)
+KEYLESS = (
+    "this process has no signing key, so it cannot charge; make one by discreet ledger key new, and let the ledger's"
+    " owner list it"
+)
+OWNER = "This role owns the database: it does what the steward does, and charges nothing."
 OVERSPENT = "{used} of its privacy budget is spent"
 ANCHORED_LONG_AGO = "{events} since its newest anchor, which is {age} old"
 NEVER_ANCHORED = "{events}, and no anchor of it is known here"
+NOT_HERE = "not here: nothing can be charged from here; the problems say why."
+SERVES, STOPPED, ELSEWHERE = "serves", "stopped", "not here"
+_HERE = frozenset({"keys", "rights"})
+"""Kinds of problems under which this process charges nothing."""
+_COMMAND = re.compile(r"discreet ledger (?:key )?[a-z-]+(?:(?: --[a-z-]+)? [A-Z]+\b)*[,;.]?")
+"""A command in a sentence, with the options that it requires and the mark after it."""
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -111,7 +128,13 @@ class DatasetHealth:
             what = ANCHORED_LONG_AGO.format(events=_count(anchor.events, "event"), age=_age(anchor.seconds))
             yield HealthProblem("anchors", what, self.dataset)
 
-    def row(self) -> tuple[str, ...]:
+    def state(self, *, is_refused_here: bool = False) -> str:
+        """State for a table: "stopped"; else "not here" if this process is refused, and "serves" if it is not."""
+        if self.stopped is not None:
+            return STOPPED
+        return ELSEWHERE if is_refused_here else SERVES
+
+    def row(self, *, is_refused_here: bool = False) -> tuple[str, ...]:
         """The line of a table."""
         anchor = self.newest_anchor
         epsilon, share = self.epsilon, self.share
@@ -124,10 +147,10 @@ class DatasetHealth:
             f"{self.events if anchor is None else anchor.events:,}",
             f"{self.unanswered:,}",
             f"{len(self.near_limit):,}",
-            "serves" if self.stopped is None else "stopped",
+            self.state(is_refused_here=is_refused_here),
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, is_refused_here: bool = False) -> dict[str, Any]:
         """The dataset as plain JSON."""
         anchors = {
             origin: {"age_seconds": each.seconds, "events_since": each.events} for origin, each in self.anchors.items()
@@ -138,6 +161,7 @@ class DatasetHealth:
         ]
         return {
             "dataset": self.dataset,
+            "state": self.state(is_refused_here=is_refused_here),
             "stopped": self.stopped,
             "epsilon": {"spent": plain_up(self.epsilon), "cap": plain(self.budget.epsilon)},
             "delta": plain(self.budget.delta),
@@ -171,8 +195,10 @@ class KeyHealth:
     shared_anchors_place: str | None = None
     fault: str | None = None
 
-    def problems(self) -> Iterator[HealthProblem]:
-        """Why nothing can be charged."""
+    def problems(self, *, needs_key: bool) -> Iterator[HealthProblem]:
+        """Why nothing can be charged; with `needs_key` also that this process has no key."""
+        if needs_key and self.key is None and self.fault != faults.NO_KEY:
+            yield HealthProblem("keys", KEYLESS)
         if self.fault is not None:
             yield HealthProblem("keys", self.fault)
         if self.shared_anchors == UNREACHABLE and self.fault not in faults.WITHOUT_SHARED_ANCHORS:
@@ -180,7 +206,8 @@ class KeyHealth:
 
     def __str__(self) -> str:
         own = f"Key {self.key} of this process is {self.state}" + (" and the owner's" if self.is_owner else "")
-        mine = "This process has no signing key" if self.key is None else own
+        none = "This process has no signing key" + (", so it cannot charge" if self.listed else "")
+        mine = none if self.key is None else own
         where = "" if self.shared_anchors_place is None else f", at {self.shared_anchors_place}"
         return f"{mine}; {_count(self.listed, 'key')} may charge. Shared anchors: {self.shared_anchors}{where}."
 
@@ -203,6 +230,7 @@ class LedgerHealth:
         is_behind: Whether any dataset or key is behind its anchors; None if that is not known.
         datasets: Spending, anchors and failures of each dataset.
         keys: The key of this process, and whether the shared anchors can be reached; None if that is not known.
+        is_owner: Whether the role of this process owns the database, and so charges nothing.
 
     Example:
         >>> import discreet as dp
@@ -221,6 +249,7 @@ class LedgerHealth:
     is_behind: bool | None = None
     datasets: tuple[DatasetHealth, ...] = ()
     keys: KeyHealth | None = None
+    is_owner: bool = False
 
     @classmethod
     def unreachable(cls, store: str, error: DiscreetError, kind: str = UNREACHABLE) -> "LedgerHealth":
@@ -235,6 +264,11 @@ class LedgerHealth:
         """Whether there is no problem."""
         return not self.problems
 
+    @property
+    def is_refused_here(self) -> bool:
+        """Whether a problem of its key, of the shared anchors or of its role keeps this process from charging."""
+        return any(each.kind in _HERE for each in self.problems)
+
     def __bool__(self) -> bool:
         return self.ok
 
@@ -243,7 +277,8 @@ class LedgerHealth:
             return f"unhealthy: {self.error}"
         state = "healthy" if self.ok else f"unhealthy, {_count(len(self.problems), 'problem')}"
         size = f"{_count(len(self.datasets), 'dataset')} on {self.store}, schema {self.schema_version}"
-        notes = [*([COLUMNS] if self.datasets else []), str(self.keys)]
+        legend = [COLUMNS, *([NOT_HERE] if self.is_refused_here else [])] if self.datasets else []
+        notes = [*legend, str(self.keys), *([OWNER] if self.is_owner else [])]
         return text_page(f"{state}: {size}", [*self._problem_lists(), *self._tables()], notes)
 
     __repr__ = __str__
@@ -259,14 +294,15 @@ class LedgerHealth:
             "time": self.time,
             "store": self.store,
             "schema_version": self.schema_version,
+            "role_is_owner": self.is_owner,
             "behind_anchors": self.is_behind,
             "keys": None if self.keys is None else self.keys.to_dict(),
-            "datasets": [each.to_dict() for each in self.datasets],
+            "datasets": [each.to_dict(is_refused_here=self.is_refused_here) for each in self.datasets],
         }
 
     def _problem_lists(self) -> list[TextTable]:
         """The problems, on lines that fit a page."""
-        first = [textwrap.wrap(str(each), WIDTH - 4, subsequent_indent="  ") for each in self.problems[:MOST_SHOWN]]
+        first = [with_commands_apart(str(each), WIDTH - 2) for each in self.problems[:MOST_SHOWN]]
         more = _more(len(self.problems) - len(first), "problems")
         lines = TextTable((), tuple((line,) for line in itertools.chain(*first)), "<", more)
         return [lines] if first else []
@@ -275,7 +311,21 @@ class LedgerHealth:
         head = ("dataset", "spent", "of", "used", "anchor", "since", "unanswered", "failing", "state")
         first = sorted(self.datasets, key=_urgency, reverse=True)[:MOST_SHOWN]
         more = _more(len(self.datasets) - len(first), "datasets")
-        return [TextTable(head, tuple(each.row() for each in first), "<>>>>>>><", more)] if first else []
+        rows = tuple(each.row(is_refused_here=self.is_refused_here) for each in first)
+        return [TextTable(head, rows, "<>>>>>>><", more)] if rows else []
+
+
+def with_commands_apart(sentence: str, width: int) -> list[str]:
+    """A sentence in lines of a width; each command in it is on a line of its own, whole, to be copied."""
+    lines: list[str] = []
+    place = 0
+    for found in [*_COMMAND.finditer(sentence), None]:
+        words = sentence[place : None if found is None else found.start()].strip()
+        lines += textwrap.wrap(words, width, initial_indent="  " if lines else "", subsequent_indent="  ")
+        if found is not None:
+            lines.append(f"    {found[0].rstrip(',;.')}")
+            place = found.end()
+    return lines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,6 +344,8 @@ def ledger_health(
     *,
     store: str,
     keys: KeyHealth,
+    role: RoleRights,
+    needs_key: bool,
     anchors: AnchorsByOrigin,
     stopped: Mapping[str, str],
     is_behind: bool,
@@ -314,7 +366,8 @@ def ledger_health(
     gone = {name: why for name, why in stopped.items() if name and name not in rows.names}
     gone |= dict.fromkeys(rows.names - {known.name for known in rows.accounts}, faults.DAMAGED)
     problems = [
-        *keys.problems(),
+        *keys.problems(needs_key=needs_key),
+        *([HealthProblem("rights", faults.TOO_MANY_RIGHTS)] if role.is_too_powerful and not role.is_owner else []),
         *(HealthProblem("stopped", why, name) for name, why in gone.items()),
         *(problem for each in datasets for problem in each.problems(oldest_anchor, most_spent)),
     ]
@@ -328,6 +381,7 @@ def ledger_health(
         is_behind=is_behind or bool(behind),
         datasets=datasets,
         keys=keys,
+        is_owner=role.is_owner,
     )
 
 

@@ -53,7 +53,7 @@ FEW_DIGITS = 4
 MOST_BARS = 62
 MOST_CELLS = 40
 _ASKED = (Kind.RESERVED, Kind.REJECTED)
-_PROMISING = (Kind.CAPPED, Kind.RECOVERED)
+_BUDGET_EVENTS = (Kind.CAPPED, Kind.RECOVERED)
 _NOBODY = "(recovered)"
 _PERIODS = (("day", 10), ("month", 7), ("year", 4))
 
@@ -363,7 +363,7 @@ def report(
 
 def _at_present_order(history: list[Entry]) -> Iterator[Entry]:
     """A history as its parts count: by rho what was charged under another order of the Renyi filter."""
-    last = max((place for place, entry in enumerate(history) if entry.kind in _PROMISING), default=-1)
+    last = max((place for place, entry in enumerate(history) if entry.kind in _BUDGET_EVENTS), default=-1)
     for place, entry in enumerate(history):
         if entry.kind != Kind.CAPPED:
             yield entry if place > last else replace(entry, cost=entry.cost.at_any_order)

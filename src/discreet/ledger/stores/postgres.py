@@ -3,6 +3,10 @@
 All that belongs to a dataset is changed under the lock on its row (SELECT ... FOR UPDATE, READ COMMITTED), so work on
 one dataset takes turns and needs no retries. A connection that is lost before COMMIT was sent left nothing behind, and
 the work is run again on another; one that is lost after it is reported as an unknown outcome.
+
+Nothing is taken from the session but its mark: a pooler may have given it to somebody else of the same role meanwhile,
+with temporary tables and a search path of theirs. Each transaction sets its own isolation level and search path, in the
+round trip of its first statement. Through a pooler no statement is prepared, since others could replace it.
 """
 
 import contextlib
@@ -27,7 +31,7 @@ from discreet.ledger.stores import (
 )
 from discreet.ledger.stores.postgres_errors import connect, sentences
 from discreet.ledger.transactions.steward import StewardWrite
-from discreet.ledger.transactions.store import Row, Statement, Transaction, UnknownOutcomeError, Values
+from discreet.ledger.transactions.store import RoleRights, Row, Statement, Transaction, UnknownOutcomeError, Values
 
 if TYPE_CHECKING:
     import psycopg
@@ -36,18 +40,25 @@ T = TypeVar("T")
 
 CONNECTIONS = 32
 TRIES = 3
+_NO_TRANSACTIONS = "08P01"
 CLOCK = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
 _ALONE = f"pg_advisory_xact_lock({postgres_schema.LOCK + 1})"
-_SETTINGS = """SET search_path = discreet, pg_temp; SET lock_timeout = '60s'; SET statement_timeout = '120s';
+_PATH = "search_path = discreet, pg_temp"
+_SETTINGS = f"""SET {_PATH}; SET lock_timeout = '60s'; SET statement_timeout = '120s';
 SET idle_in_transaction_session_timeout = '60s'; SET default_transaction_isolation = 'read committed';
 SET client_encoding = 'UTF8'"""
+_OWN_PATH = f"SET LOCAL {_PATH}"
+_BEGIN = "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED"
+_BEGIN_TO_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _VERSION = "(SELECT max(version) FROM discreet.schema_versions)"
 _MARK = f"current_setting('{postgres_sessions.MARK}', TRUE)"
 _SAFE = """SELECT current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on'
   AND current_setting('synchronous_commit') <> 'off'
   AND current_setting('session_replication_role') <> 'replica' AS durable, pg_is_in_recovery() AS replica"""
-# First of a transaction: it waits for a migration under way, which keeps this table to itself, and the next one waits.
+# First of what writes: it waits for a migration under way, which keeps this table to itself, and the next one waits.
 _FIT = f"{_SAFE}, {_VERSION} AS version, {_MARK} AS mark"
+_FIT_TO_READ = f"SELECT {_MARK} AS mark"
+_FIT_AT_FIRST = f"{_SAFE}, {_MARK} AS mark, pg_backend_pid() AS pid"
 _SCHEMA_SEEN = """SELECT NOT COALESCE(has_schema_privilege(to_regnamespace('discreet'), 'USAGE'), TRUE) AS unusable,
   CASE WHEN has_schema_privilege(to_regnamespace('discreet'), 'USAGE')
   THEN to_regclass('discreet.schema_versions') IS NOT NULL ELSE FALSE END AS there"""
@@ -111,19 +122,23 @@ class PostgresStore:
 
     def look(self, work: Callable[[Transaction], T]) -> T:
         """Run work that reads, in one consistent view."""
-        return self._on_a_connection(lambda connection: _run_read_only(connection, work))
+        return self._on_a_connection(partial(_run_read_only, work=work, mark=self._mark))
 
     def ask(self, question: Statement) -> list[Row]:
         """The rows of one statement, in one round trip."""
-        return self._on_a_connection(lambda connection: _PostgresTransaction(connection).read(question)[0])
+        return self._on_a_connection(partial(_ask, question=question, mark=self._mark))
 
     def refuse_service(self) -> None:
         """Refuse a role that may not make the steward's writes now, and a database that takes no writes."""
         self._on_a_connection(partial(_refuse_service, mark=self._mark, refuses_more_rights=self._refuses_more_rights))
 
+    def role_rights(self) -> RoleRights:
+        """Whether the role of this process owns the database, or may do more than discreet grants."""
+        return self._on_a_connection(partial(_look_up, what=postgres_rights.role_rights, mark=self._mark))
+
     def findings(self, *, full: bool) -> list[str]:  # noqa: ARG002 - the server checks its pages as it reads them
         """What is wrong with the rules of the database."""
-        return self._on_a_connection(lambda connection: list(postgres_findings.findings(connection)))
+        return self._on_a_connection(partial(_look_up, what=_all_findings, mark=self._mark))
 
     def close(self) -> None:
         """Close every connection that is not at work; those of another process are left alone."""
@@ -140,6 +155,7 @@ class PostgresStore:
                 try:
                     return act(connection)
                 except _driver_error() as error:
+                    _refuse_single_statements(error)
                     if _is_of_another_schema(error):
                         _explain_missing(connection, self._mark)
                     if not (remaining and connection.closed and isinstance(error, _connection_error())):
@@ -206,6 +222,25 @@ def _close_each(idle: "deque[psycopg.Connection[Any]]", pid: int) -> None:
             idle.pop().close()
 
 
+def _begin(connection: "psycopg.Connection[Any]", begin: str, fit: str) -> "psycopg.Cursor[Any]":
+    """Begin a transaction with a search path of its own; the row of the cursor says whether its session is fit."""
+    connection.execute(begin.encode())
+    connection.execute(_OWN_PATH.encode())
+    return connection.execute(fit.encode())
+
+
+def _result_if_fit(work: Callable[[], T], fit: "psycopg.Cursor[Any]", refuse: Callable[[Any], None]) -> T:
+    """What work comes to in a session that is fit; in another one that may be why it failed."""
+    try:
+        result = work()
+    except Exception:
+        if fit.pgresult is not None:
+            refuse(fit.fetchone())
+        raise
+    refuse(fit.fetchone())
+    return result
+
+
 def _run_and_commit(
     connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T], mark: str, *, is_steward: bool = False
 ) -> T:
@@ -213,15 +248,8 @@ def _run_and_commit(
     try:
         with connection.pipeline() as pipeline:
             done = _PostgresTransaction(connection, pipeline, is_steward=is_steward)
-            connection.execute("BEGIN")
-            fit = connection.execute(_FIT)
-            try:
-                result = work(done)
-            except Exception:
-                if fit.pgresult is not None:  # rows of another version, or of another session, may be why
-                    _refuse_unfit_session(fit.fetchone(), mark)
-                raise
-            _refuse_unfit_session(fit.fetchone(), mark)
+            fit = _begin(connection, _BEGIN, _FIT)
+            result = _result_if_fit(lambda: work(done), fit, partial(_refuse_unfit_session, mark=mark))
             for text, values in done.writes:
                 connection.execute(text, values)
             sent = bool(done.writes)
@@ -233,17 +261,50 @@ def _run_and_commit(
     return result
 
 
-def _run_read_only(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T]) -> T:
+def _run_read_only(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T], mark: str) -> T:
+    """The session is looked at last: the first query takes the snapshot, and work may read anchors before it asks."""
     with connection.pipeline() as pipeline:
-        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        result = work(_PostgresTransaction(connection, pipeline))
+        connection.execute(_BEGIN_TO_READ.encode())
+        connection.execute(_OWN_PATH.encode())
+        try:
+            result = work(_PostgresTransaction(connection, pipeline))
+        except Exception:
+            with contextlib.suppress(_driver_error()):
+                _refuse_another_session(connection.execute(_FIT_TO_READ.encode()).fetchone(), mark)
+            raise
+        fit = connection.execute(_FIT_TO_READ.encode())
         connection.execute("COMMIT")
+    _refuse_another_session(fit.fetchone(), mark)
     return result
+
+
+def _ask(connection: "psycopg.Connection[Any]", question: Statement, mark: str) -> list[Row]:
+    text, values = question
+    with connection.pipeline():
+        fit = _begin(connection, _BEGIN_TO_READ, _FIT_TO_READ)
+        cursor = connection.execute(_postgres(text), values)
+        connection.execute("COMMIT")
+    _refuse_another_session(fit.fetchone(), mark)
+    return cursor.fetchall()
+
+
+def _look_up(connection: "psycopg.Connection[Any]", what: Callable[["psycopg.Connection[Any]"], T], mark: str) -> T:
+    """What the catalogue says, in a transaction: in the session of somebody else it could be another catalogue."""
+    fit = _begin(connection, _BEGIN, _FIT_TO_READ)
+    _refuse_another_session(fit.fetchone(), mark)
+    found = what(connection)
+    connection.execute("COMMIT")
+    return found
+
+
+def _all_findings(connection: "psycopg.Connection[Any]") -> list[str]:
+    return list(postgres_findings.findings(connection))
 
 
 def _refuse_service(connection: "psycopg.Connection[Any]", mark: str, *, refuses_more_rights: bool) -> None:
     _run_and_commit(connection, lambda _: None, mark)  # refuses a replica, a pooler and another version
-    if not postgres_rights.is_steward(connection, refuses_more_rights=refuses_more_rights):
+    check = partial(postgres_rights.check_role, refuses_more_rights=refuses_more_rights)
+    if not _look_up(connection, check, mark):
         raise LedgerError(faults.NOT_A_STEWARD)
 
 
@@ -260,11 +321,17 @@ def _connect_to_ledger(
     try:
         connection.execute(f"{_SETTINGS}; {postgres_sessions.set_mark(mark)}".encode())
         connection.row_factory = dict_row
-        _refuse_unsafe(connection.execute(_SAFE).fetchone())
+        session: Any = _begin(connection, _BEGIN, _FIT_AT_FIRST).fetchone()
+        _refuse_unsafe(session)
+        _refuse_another_session(session, mark)
+        if session["pid"] != connection.info.backend_pid:  # there is a pooler, see `postgres_sessions`
+            connection.prepare_threshold = None
         _refuse_another_schema(connection, newer)
-        is_steward = postgres_rights.is_steward(connection, refuses_more_rights=refuses_more_rights)
-    except BaseException:
+        is_steward = postgres_rights.check_role(connection, refuses_more_rights=refuses_more_rights)
+        connection.execute("COMMIT")
+    except BaseException as error:
         connection.close()
+        _refuse_single_statements(error)
         raise
     return connection, is_steward
 
@@ -279,16 +346,20 @@ def _refuse_unsafe(row: Any) -> None:
 def _refuse_unfit_session(row: Any, mark: str) -> None:
     """Refuse a transaction after a migration, or in a session that this store has not set up."""
     _refuse_unsafe(row)
+    _refuse_another_session(row, mark)
+    _refuse_another_version(row)
+
+
+def _refuse_another_session(row: Any, mark: str) -> None:
     if row["mark"] != mark:
         raise LedgerError(faults.POOLED)
-    _refuse_another_version(row)
 
 
 def _explain_missing(connection: "psycopg.Connection[Any]", mark: str) -> None:
     """After a statement that does not fit the schema: say so if the version, or the session, is another one."""
     with contextlib.suppress(_driver_error()):
         connection.rollback()
-        _refuse_unfit_session(connection.execute(_FIT).fetchone(), mark)
+        _refuse_unfit_session(_begin(connection, _BEGIN, _FIT).fetchone(), mark)
 
 
 def _refuse_another_version(row: Any, newer: str = faults.MIGRATED) -> None:
@@ -333,6 +404,12 @@ def _driver_error() -> "type[psycopg.Error]":
     from psycopg import Error  # noqa: PLC0415 - an optional driver
 
     return Error
+
+
+def _refuse_single_statements(error: BaseException) -> None:
+    """Refuse a pooler in statement mode, which takes no transactions; PgBouncer has this code for other errors too."""
+    if getattr(error, "sqlstate", None) == _NO_TRANSACTIONS and "statement pooling" in str(error):
+        raise LedgerError(faults.POOLED)
 
 
 def _is_of_another_schema(error: "psycopg.Error") -> bool:

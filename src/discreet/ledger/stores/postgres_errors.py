@@ -7,6 +7,7 @@ English leaves a cause that is not known, which is what the sentence then says.
 
 import contextlib
 import logging
+import os
 import re
 import threading
 from collections.abc import Iterator
@@ -42,6 +43,8 @@ _STATES = {
 }
 _STATES |= dict.fromkeys(("57P01", "57P02", "57P03", "57P04", "57P05"), faults.UNREACHABLE)
 
+CONNECT_SECONDS = 15
+"""So long a server may take to let a connection in; psycopg waits for two minutes."""
 _QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 # Without what is quoted: names of hosts, roles and databases may contain any of these words. The first match counts.
 _CAUSES = (
@@ -105,9 +108,9 @@ def sentences() -> Iterator[None]:
         with _QUIETLY():
             yield
     except psycopg.Error as error:
-        _raise_alone(LedgerError(sentence_of(error)))
+        raise_alone(LedgerError(sentence_of(error)))
     except LedgerError as error:
-        _raise_alone(error)
+        raise_alone(error)
 
 
 def sentence_of(error: "psycopg.Error") -> str:
@@ -122,20 +125,22 @@ def sentence_of(error: "psycopg.Error") -> str:
 
 
 def connect(address: str, **settings: Any) -> "psycopg.Connection[Any]":
-    """A connection that commits each statement by itself."""
+    """A connection that commits each statement by itself; it is waited for as long as the address says, or 15 s."""
     import psycopg  # noqa: PLC0415 - an optional driver
 
-    _refuse_unreadable(address)
+    if "connect_timeout" not in _parts(address) and "PGCONNECT_TIMEOUT" not in os.environ:
+        settings = {"connect_timeout": CONNECT_SECONDS} | settings
     try:
         return psycopg.connect(address, autocommit=True, **settings)
     except (psycopg.Error, ValueError) as error:
-        _raise_alone(LedgerError(_cause(error)))
+        raise_alone(LedgerError(_cause(error)))
 
 
-def _refuse_unreadable(address: str) -> None:
-    """Refuse an address that libpq does not understand, or only by taking a part of the password for another part.
+def _parts(address: str) -> dict[str, Any]:
+    """The parts of an address; one that libpq does not understand is refused.
 
-    A password with an unescaped @ or / ends there; the rest is taken for the host or for the database.
+    So is one that it understands by taking a part of the password for another part: a password with an unescaped @ or /
+    ends there, and the rest is taken for the host or for the database.
     """
     from psycopg import Error, conninfo  # noqa: PLC0415 - an optional driver
 
@@ -144,7 +149,8 @@ def _refuse_unreadable(address: str) -> None:
     except (Error, ValueError):
         parts = {"host": "@"}
     if "\0" in address or "@" in f"{parts.get('host') or ''}{parts.get('dbname') or ''}":
-        _raise_alone(LedgerError(faults.BAD_ADDRESS))
+        raise_alone(LedgerError(faults.BAD_ADDRESS))
+    return parts
 
 
 def _cause(error: Exception) -> str:
@@ -159,7 +165,7 @@ def _cause(error: Exception) -> str:
     return next((sentence for words, sentence in _CAUSES if re.search(words, text)), faults.NOT_CONNECTED)
 
 
-def _raise_alone(error: LedgerError) -> NoReturn:
+def raise_alone(error: LedgerError) -> NoReturn:
     """Raise an error that refers to no other: the driver's quotes addresses, and `from None` would only hide it."""
     try:
         raise error

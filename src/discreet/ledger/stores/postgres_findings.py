@@ -21,10 +21,13 @@ _RELATIONS = f"""SELECT relname AS name, relkind = 'r' AND relpersistence = 'p' 
   AND relowner = (SELECT nspowner FROM pg_namespace AS n WHERE n.oid = relnamespace) AS is_plain
 FROM pg_class AS c WHERE {_HERE} AND relkind NOT IN ('i', 'I', 'c')"""
 _UNLOGGED = f"SELECT relname AS name FROM pg_class WHERE {_HERE} AND relpersistence <> 'p'"
+# Another schema may have a collation of the same name.
 _COLUMNS = f"""SELECT relname AS of, attname AS name, upper(format_type(atttypid, atttypmod))
-  || CASE WHEN collname = 'C' THEN ' COLLATE "C"' WHEN collname <> 'default' THEN collname ELSE '' END AS kind,
+  || CASE WHEN attcollation IN (0, 'pg_catalog."default"'::regcollation) THEN ''
+    WHEN attcollation = 'pg_catalog."C"'::regcollation THEN ' COLLATE "C"'
+    ELSE ' COLLATE ' || attcollation::regcollation END AS kind,
   attnotnull AS required
-FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid LEFT JOIN pg_collation ON pg_collation.oid = attcollation
+FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
 WHERE {_HERE} AND relkind = 'r' AND attnum > 0 AND NOT attisdropped
   AND NOT atthasdef AND attidentity = '' AND attgenerated = ''"""
 _CHECKS = """SELECT conrelid::regclass::text AS of, pg_get_constraintdef(oid) AS text FROM pg_constraint

@@ -20,6 +20,7 @@ BEGIN
   RAISE EXCEPTION 'the ledger is append-only' USING ERRCODE = '{_REFUSED}';
 END
 """
+_LOCK = "  PERFORM 1 FROM datasets WHERE name = NEW.dataset FOR UPDATE;\n"
 _VALUE = re.compile(r":(\w+)")
 
 
@@ -118,7 +119,8 @@ def _guard(each: list[RefusedChange]) -> str:
         f"  IF {_condition(rule)} THEN\n    RAISE EXCEPTION '{rule.because}' USING ERRCODE = '{_REFUSED}';\n  END IF;"
         for rule in each
     )
-    return f"\nBEGIN\n{refusals}\n  RETURN NEW;\nEND\n"
+    lock = _LOCK if (each[0].table, each[0].act) in rights.LOCKED else ""
+    return f"\nBEGIN\n{lock}{refusals}\n  RETURN NEW;\nEND\n"
 
 
 def _condition(rule: RefusedChange) -> str:

@@ -10,6 +10,7 @@ from discreet.errors import LedgerError
 from discreet.ledger.records import faults
 from discreet.ledger.stores import postgres_functions
 from discreet.ledger.stores.schema import rights, tables
+from discreet.ledger.transactions.store import RoleRights
 
 if TYPE_CHECKING:
     import psycopg
@@ -48,7 +49,9 @@ _OF_SESSION = f"""SELECT
           SELECT 1 FROM pg_attribute AS a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
             AND c.relname || '.' || a.attname NOT IN ({_CHANGED})
             AND has_column_privilege(r.oid, c.oid, a.attnum, 'UPDATE')))
-  ) AS powerful"""
+  ) AS powerful,
+  COALESCE((SELECT r.oid = n.nspowner OR (NOT r.rolsuper AND pg_has_role(r.oid, n.nspowner, 'MEMBER'))
+    FROM pg_roles AS r, pg_namespace AS n WHERE r.rolname = session_user AND n.nspname = 'discreet'), FALSE) AS owner"""
 
 _SERVICES = """SELECT DISTINCT pg_get_userbyid(grantee) FROM pg_class, aclexplode(relacl)
 WHERE relnamespace = to_regnamespace('discreet') AND relname = 'events' AND grantee NOT IN (0, relowner)
@@ -93,36 +96,72 @@ WHERE defaclnamespace IN (0, to_regnamespace('discreet')) AND grantee <> defaclr
   AND defaclrole = (SELECT nspowner FROM pg_namespace WHERE nspname = 'discreet')
   AND CASE defaclobjtype WHEN 'f' THEN grantee <> 0 WHEN 'r' THEN privilege_type <> 'SELECT'
     WHEN 'n' THEN privilege_type <> 'USAGE' ELSE FALSE END"""
-_OUTSIDE = """SELECT pg_proc.oid::regprocedure::text AS name, TRUE AS is_function FROM pg_proc
-WHERE prosecdef AND pronamespace <> to_regnamespace('discreet')
-  AND proowner IN (SELECT nspowner FROM pg_namespace WHERE nspname = 'discreet' UNION SELECT grantee
-    FROM pg_proc AS f, aclexplode(f.proacl) WHERE f.pronamespace = to_regnamespace('discreet') AND f.prosecdef)
-  AND EXISTS (SELECT 1 FROM aclexplode(COALESCE(proacl, acldefault('f', proowner))) WHERE grantee <> proowner)
-UNION SELECT v.oid::regclass::text, FALSE FROM pg_rewrite JOIN pg_class AS v ON v.oid = ev_class
-JOIN pg_depend ON classid = 'pg_rewrite'::regclass AND objid = pg_rewrite.oid AND refclassid = 'pg_class'::regclass
-JOIN pg_class AS t ON t.oid = refobjid
-WHERE t.relnamespace = to_regnamespace('discreet') AND v.relnamespace <> t.relnamespace AND EXISTS (
+# A function may be called without a right on it, by a trigger or by an aggregate, so nobody's rights on it count. A
+# superuser is a member of every role, and owns functions that have nothing to do with a ledger: they are left out.
+_OUTSIDE = """WITH RECURSIVE owners AS (SELECT nspowner AS role FROM pg_namespace WHERE nspname = 'discreet' UNION
+  SELECT grantee FROM pg_proc AS f, aclexplode(f.proacl)
+  WHERE f.pronamespace = to_regnamespace('discreet') AND f.prosecdef AND grantee <> 0),
+reached AS (SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace('discreet') UNION
+  SELECT ev_class FROM reached JOIN pg_depend ON refclassid = 'pg_class'::regclass AND refobjid = reached.oid
+  JOIN pg_rewrite ON classid = 'pg_rewrite'::regclass AND objid = pg_rewrite.oid)
+SELECT p.oid::regprocedure::text AS name, TRUE AS is_function FROM pg_proc AS p JOIN pg_roles AS r ON r.oid = p.proowner
+WHERE p.prosecdef AND p.pronamespace <> to_regnamespace('discreet') AND NOT r.rolsuper
+  AND EXISTS (SELECT 1 FROM owners WHERE pg_has_role(r.oid, owners.role, 'MEMBER'))
+UNION SELECT v.oid::regclass::text, FALSE FROM reached JOIN pg_class AS v ON v.oid = reached.oid
+WHERE v.relnamespace <> to_regnamespace('discreet') AND EXISTS (
   SELECT 1 FROM (SELECT v.relacl AS acl UNION ALL SELECT attacl FROM pg_attribute WHERE attrelid = v.oid) AS a,
     aclexplode(acl) WHERE grantee <> v.relowner AND privilege_type IN ('INSERT', 'UPDATE', 'DELETE'))"""
+# A role of the service that may become one with more rights; or another that has the service's rights and the owner's.
+# Who belongs to the owner or to a steward alone is one of them. A superuser is a member of every role.
+_MEMBERS = f"""WITH owner AS (SELECT nspowner AS role FROM pg_namespace WHERE nspname = 'discreet'),
+stewards AS (SELECT oid AS role FROM pg_roles WHERE rolname IN ({_STEWARDS})),
+services AS (SELECT oid AS role FROM pg_roles WHERE NOT rolsuper AND rolname IN ({_SERVICES})
+  AND oid NOT IN (SELECT role FROM stewards))
+SELECT 1 FROM services, pg_roles AS r WHERE pg_has_role(services.role, r.oid, 'MEMBER') AND (r.rolsuper
+  OR r.oid IN (SELECT role FROM owner UNION SELECT role FROM stewards)
+  OR r.rolname IN ('pg_write_all_data', 'pg_execute_server_program', 'pg_write_server_files'))
+UNION ALL SELECT 1 FROM services, owner, pg_roles AS r WHERE NOT r.rolsuper
+  AND r.oid <> owner.role AND r.oid NOT IN (SELECT role FROM stewards)
+  AND pg_has_role(r.oid, services.role, 'USAGE') AND pg_has_role(r.oid, owner.role, 'MEMBER')
+  AND NOT pg_has_role(owner.role, services.role, 'USAGE')"""
 _SWITCHES = """SELECT 1 FROM pg_parameter_acl, aclexplode(paracl)
 WHERE parname = 'session_replication_role'
   AND NOT EXISTS (SELECT 1 FROM pg_roles WHERE pg_roles.oid = grantee AND rolsuper)"""
+_SWITCHED = """SELECT 1 FROM pg_db_role_setting, unnest(setconfig) AS setting
+WHERE setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+  AND lower(setting) = 'session_replication_role=replica'
+  AND NOT EXISTS (SELECT 1 FROM pg_roles WHERE pg_roles.oid = setrole AND rolsuper)"""
 
 
-def is_steward(connection: "psycopg.Connection[Any]", *, refuses_more_rights: bool) -> bool:
-    """Whether the role of a connection may make the writes of a steward; a database that takes no charges is refused.
+def check_role(connection: "psycopg.Connection[Any]", *, refuses_more_rights: bool) -> bool:
+    """Refuse a read-only or unlogged database and, with `refuses_more_rights`, a role with more rights than a steward.
 
-    So is a role that may do more than a service and a steward, where that is wanted.
+    Returns whether the role is a steward.
     """
-    row: Any = connection.execute(_OF_SESSION.encode()).fetchone()
+    row = _row_of_session(connection)
     if row["frozen"]:
         raise LedgerError(faults.REPLICA)
     if row["unlogged"]:
         raise LedgerError(faults.UNSAFE)
-    may_call_a_part = bool(row["callable"]) and not (row["steward"] and all(row["callable"]))
-    if (row["powerful"] or may_call_a_part) and refuses_more_rights:
+    if refuses_more_rights and _is_too_powerful(row):
         raise LedgerError(faults.TOO_MANY_RIGHTS)
     return bool(row["steward"])
+
+
+def role_rights(connection: "psycopg.Connection[Any]") -> RoleRights:
+    """Whether the role is the owner's, or one that charges refuse for its rights."""
+    row = _row_of_session(connection)
+    return RoleRights(is_owner=row["owner"], is_too_powerful=_is_too_powerful(row))
+
+
+def _row_of_session(connection: "psycopg.Connection[Any]") -> dict[str, Any]:
+    row: Any = connection.execute(_OF_SESSION.encode()).fetchone()
+    return dict(row)
+
+
+def _is_too_powerful(row: dict[str, Any]) -> bool:
+    may_call_a_part = bool(row["callable"]) and not (row["steward"] and all(row["callable"]))
+    return bool(row["powerful"]) or may_call_a_part
 
 
 def grant(connection: "psycopg.Connection[Any]", service: str, steward: str | None) -> None:
@@ -180,6 +219,10 @@ def findings(rows: CatalogueRows) -> Iterator[str]:
         yield f"the {what} {row['name']!r}, outside the ledger's schema, gives a role more than discreet grants"
     if rows(_SWITCHES):
         yield "a role that is no superuser may switch the triggers off (session_replication_role)"
+    if rows(_SWITCHED):
+        yield "a setting of a role or of the database switches the triggers off (session_replication_role)"
+    if rows(_MEMBERS):
+        yield "a role of the service belongs to a role that may do more: the owner's, a steward's or one of the server"
     if rows(_DEFAULTS):
         yield "default privileges of the schema's owner give a role more with what is made next than discreet grants"
 

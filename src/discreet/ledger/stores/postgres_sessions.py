@@ -9,8 +9,9 @@ another session of the server. It is found in three steps.
    one backend and its settings. In transaction mode, with nobody else there, the two meet in one backend, or one of
    them changes it, or its settings are reset: the next transaction gets the backend that was left last, or, where they
    are given in turn, another one.
-3. Others who use the pooler at that moment may hide this. So each transaction that writes also checks that its session
-   is one that this store has set up (`MARK`), in its own round trip.
+3. Others who use the pooler at that moment may hide this. So each transaction also checks that its session is one that
+   this store has set up (`MARK`), and sets its own search path, in its own round trip: the mark says whose session it
+   is, not what others of the same role have done in it meanwhile.
 """
 
 import contextlib
@@ -32,14 +33,15 @@ log = logging.getLogger("discreet")
 MARK = "discreet.session"
 """The setting that tells a session which this store has set up."""
 UNCHECKED = (
-    "the ledger's database is on another machine, and the identity of its server is not checked (sslmode=%s): "
+    "%s is on another machine, and the identity of its server is not checked (sslmode=%s): "
     "an attacker on the way can read the privacy ledger and change what is charged. Add ?sslmode=verify-full to the "
     "address, and sslrootcert=FILE if the authority of its certificate is not known to this machine"
 )
 LOOKS = 24
 PATIENCE = 2.0
-_BACKEND = "SELECT pg_backend_pid()"
-_SESSION = f"SELECT pg_backend_pid(), current_setting('{MARK}', TRUE)"
+# With their schema: the session may have a search path of somebody else's.
+_BACKEND = "SELECT pg_catalog.pg_backend_pid()"
+_SESSION = f"SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_setting('{MARK}', TRUE)"
 
 _Session = tuple[int, str | None]
 
@@ -71,12 +73,12 @@ def refuse_shared_sessions(
         raise LedgerError(faults.POOLED)
 
 
-def warn_of_unchecked_server(connection: "psycopg.Connection[Any]") -> None:
+def warn_of_unchecked_server(connection: "psycopg.Connection[Any]", database: str = "the ledger's database") -> None:
     """Warn where the server is on another machine and nothing proves that it is the server."""
     options = {option.keyword: option.val for option in connection.pgconn.info}
     mode = (options.get(b"sslmode") or b"prefer").decode()
     if mode != "verify-full" and is_remote(connection.info.hostaddr):
-        log.warning(UNCHECKED, mode)
+        log.warning(UNCHECKED, database, mode)
 
 
 def is_remote(address: str) -> bool:

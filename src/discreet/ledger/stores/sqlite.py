@@ -31,7 +31,7 @@ from discreet.ledger.stores.sqlite_backup import copy_to
 from discreet.ledger.stores.sqlite_migrations import migrate
 from discreet.ledger.stores.sqlite_schema import Destination
 from discreet.ledger.transactions.steward import StewardWrite
-from discreet.ledger.transactions.store import Row, Statement, Transaction, UnknownOutcomeError, Values
+from discreet.ledger.transactions.store import RoleRights, Row, Statement, Transaction, UnknownOutcomeError, Values
 
 T = TypeVar("T")
 
@@ -151,6 +151,10 @@ class SQLiteStore:
     def refuse_service(self) -> None:
         """A file has no roles; one that cannot be written is refused."""
         self.run(lambda _: None)
+
+    def role_rights(self) -> RoleRights:
+        """A file has no roles."""
+        return RoleRights()
 
     def findings(self, *, full: bool) -> list[str]:
         """What is wrong with the file itself: its rules, its schema's version; with `full` its pages too."""

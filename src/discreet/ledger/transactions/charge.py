@@ -21,9 +21,10 @@ from discreet.ledger.records.quota import Share, lacks_delta
 from discreet.ledger.records.receipt import receipt_of
 from discreet.ledger.records.registration import checked_version
 from discreet.ledger.records.reservation import Reservation
-from discreet.ledger.transactions import limits, outcome, register, statements
-from discreet.ledger.transactions.statements import LedgerWriter, StoredCharge
-from discreet.ledger.transactions.store import Row, Statement
+from discreet.ledger.transactions import limits, outcome, register, statements, stored_charge
+from discreet.ledger.transactions.statements import LedgerWriter
+from discreet.ledger.transactions.store import Ask, Row, Statement
+from discreet.ledger.transactions.stored_charge import StoredCharge
 
 Check = Callable[[Account], None]
 
@@ -73,8 +74,8 @@ class ChargeRequest:
     """One query of one analyst, as the charge transaction writes it; `term` is its lease in milliseconds.
 
     `question` is its fingerprint, under which it is charged; `former` are the fingerprints that it had in earlier
-    formats, under which it is looked up as well and never charged. `times` are those of the links that were made for
-    it, by which it knows its own charge again.
+    formats, under which it is looked up as well and never charged. `made` are the hashes of all links that were made
+    for it, by which it knows its own charge again.
     """
 
     parts: tuple[DatasetCharge, ...]
@@ -85,7 +86,7 @@ class ChargeRequest:
     fresh: bool
     term: int
     former: tuple[str, ...] = ()
-    times: list[str] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -152,11 +153,13 @@ def charge(writer: LedgerWriter, request: ChargeRequest, check: Check) -> Reserv
         check(each.account)
         if each.account.is_halted:
             raise LedgerError(faults.HALTED)
+        if not each.account.keeps_its_budget:
+            raise LedgerError(faults.DAMAGED)
     earlier = _earlier(found, request)
     if earlier is not None and not _is_given_up(writer, request, earlier):
         return _repeat(writer, request, earlier, found)
     if earlier is not None:
-        found = [_without(writer, charge, own) for charge, own in zip(earlier, found, strict=True)]
+        found = [_forfeit_abandoned(writer, charge, own) for charge, own in zip(earlier, found, strict=True)]
     found = [_upgrade(writer, each) for each in found]
     for each in found:
         _check_registration(writer, each)
@@ -171,34 +174,45 @@ def charge(writer: LedgerWriter, request: ChargeRequest, check: Check) -> Reserv
 
 
 def resolve(writer: LedgerWriter, request: ChargeRequest, check: Check) -> Reservation | Waiting | BudgetError:
-    """Outcome of a charge whose COMMIT got no reply: its locks were waited for, so it is there, or never will be."""
-    ours = [each.by_request for each in _read_states(writer, _by_true_names(writer, request))]
-    if all(each is not None and each.link.time in request.times for each in ours):
-        return Reservation(receipts=tuple(receipt_of(each.link) for each in ours if each is not None))
-    return charge(writer, request, check)
+    """Outcome of a charge whose COMMIT got no reply: its locks were waited for, so it is there, or never will be.
+
+    It is known by the hash of its own link, and the totals must hold it. One of the same request key may be planted.
+    """
+    found = _read_states(writer, _by_true_names(writer, request))
+    ours = [each.by_request.link for each in found if each.by_request is not None]
+    if len(ours) < len(found) or not all(link.hash in request.made for link in ours):
+        return charge(writer, request, check)
+    for each in found:
+        _refuse_planted_charge(writer, each)
+    return Reservation(receipts=tuple(map(receipt_of, ours)))
 
 
-def find_stored_answer(request: ChargeRequest, ask: Callable[[Statement], list[Row]]) -> Reservation | None:
-    """The stored answer to a query of a single dataset, read without waiting for anybody; None to go on to charge."""
+def find_stored_answer(request: ChargeRequest, ask: Ask, is_anchored: Callable[[str, int], bool]) -> Reservation | None:
+    """The stored answer to a query of a single dataset, read without waiting for anybody; None to go on to charge.
+
+    `is_anchored` says of a dataset and an event whether the machines that share anchors know of the event.
+    """
     if request.fresh or len(request.parts) > 1:
         return None
     (part,) = request.parts
     for name in request.fingerprints:
-        earlier = statements.charge_in(ask(statements.same_question(part.name, name)))
+        earlier = stored_charge.charge_in(ask(stored_charge.same_question(part.name, name)))
         if earlier is None or earlier.is_halted or not _is_the_question(earlier.link, part, request):
             continue
-        if earlier.payload is not None:
+        if not _is_paid(earlier):
+            continue
+        if earlier.payload is not None and is_anchored(earlier.link.dataset, earlier.concluded or 0):
             return Reservation(receipts=(receipt_of(earlier.link),), attempt=earlier.attempt, payload=earlier.payload)
     return None
 
 
 def _questions(part: DatasetCharge, request: ChargeRequest) -> list[Statement]:
+    """What to read for one dataset once the rows of all are locked."""
     return [
-        *statements.account_questions(part.name, lock=True),
         statements.shares_question(part.name, request.analyst),
         statements.version_question(part.name, part.version),
-        statements.request_question(part.name, request.analyst, request.request),
-        *(statements.same_question(part.name, name) for name in request.fingerprints),
+        stored_charge.request_question(part.name, request.analyst, request.request),
+        *(stored_charge.same_question(part.name, name) for name in request.fingerprints),
     ]
 
 
@@ -217,9 +231,15 @@ def _by_true_names(writer: LedgerWriter, request: ChargeRequest) -> ChargeReques
 def _read_states(writer: LedgerWriter, request: ChargeRequest) -> list[_DatasetState]:
     """Everything, in one round trip to the store; the rows of datasets are locked in the order of their names."""
     parts = sorted(request.parts, key=lambda part: part.name)
-    answers = writer.read(*(question for part in parts for question in _questions(part, request)))
+    accounts = statements.account_questions([part.name for part in parts], lock=True)
+    found = writer.read(*accounts, *(question for part in parts for question in _questions(part, request)))
+    known, answers = found[: len(accounts)], found[len(accounts) :]
     each = len(answers) // len(parts)
-    return [_dataset_state(writer, part, request, answers[i * each : (i + 1) * each]) for i, part in enumerate(parts)]
+    held = [statements.account_in(writer, part.name, known, place, lock=True) for place, part in enumerate(parts)]
+    return [
+        _dataset_state(part, account, request, answers[place * each : (place + 1) * each])
+        for place, (part, account) in enumerate(zip(parts, held, strict=True))
+    ]
 
 
 def _refuse_duplicates(given: list[str], names: list[str]) -> None:
@@ -231,10 +251,9 @@ def _refuse_duplicates(given: list[str], names: list[str]) -> None:
 
 
 def _dataset_state(
-    writer: LedgerWriter, part: DatasetCharge, request: ChargeRequest, answers: list[list[Row]]
+    part: DatasetCharge, account: Account, request: ChargeRequest, answers: list[list[Row]]
 ) -> _DatasetState:
-    accounts, standing, shares, versions, by_request, *by_question = answers
-    account = statements.account_in(writer, part.name, accounts, standing)
+    shares, versions, by_request, *by_question = answers
     share, has_share = statements.share_in(shares, account.name, request.analyst)
     return _DatasetState(
         part=part,
@@ -242,8 +261,8 @@ def _dataset_state(
         share=share,
         has_share=has_share,
         registered=versions[0]["registered"] if versions else None,
-        by_request=statements.charge_in(by_request),
-        by_question=() if request.fresh else tuple(map(statements.charge_in, by_question)),
+        by_request=stored_charge.charge_in(by_request),
+        by_question=() if request.fresh else tuple(map(stored_charge.charge_in, by_question)),
     )
 
 
@@ -254,8 +273,10 @@ def _earlier(found: list[_DatasetState], request: ChargeRequest) -> list[StoredC
         pairs = list(zip(requested, found, strict=True))
         if not all(each is not None and _is_same(each, own.part, request) for each, own in pairs):
             raise _reused_request_error(request)
-        if not all(each is not None and _is_usable(each, own.part, request) for each, own in pairs):
+        if not all(each is not None and _is_usable(each, own, request) for each, own in pairs):
             raise _changed_plan_error(request)
+        if not all(each is not None and _is_paid(each) for each in requested):
+            raise LedgerError(faults.DAMAGED)
         return [each for each in requested if each is not None]
     ranked = [(_rank(charges, found, request), charges) for charges in _earlier_charges(found, request)]
     rank, charges = min(ranked, key=lambda pair: pair[0], default=(_UNUSABLE, []))
@@ -268,6 +289,8 @@ def _earlier_charges(found: list[_DatasetState], request: ChargeRequest) -> Iter
         charges = [each for each in same if each is not None]
         if len(charges) < len(found) or len({(each.link.analyst, each.link.request) for each in charges}) > 1:
             continue
+        if not all(map(_is_paid, charges)):
+            continue
         if all(_is_the_question(each.link, own.part, request) for each, own in zip(charges, found, strict=True)):
             yield charges
 
@@ -278,8 +301,13 @@ def _rank(charges: list[StoredCharge], found: list[_DatasetState], request: Char
         return 0
     if not all(each.is_expired for each in charges):
         return 1
-    alike = all(_is_planned_alike(each.link, own.part, request) for each, own in zip(charges, found, strict=True))
+    alike = all(_is_planned_alike(each.link, own, request) for each, own in zip(charges, found, strict=True))
     return 2 if alike else _UNUSABLE
+
+
+def _is_paid(charge: StoredCharge) -> bool:
+    """Whether a charge cost what its own event costs at least; an answer of a planted one below that is not given."""
+    return admission.is_paid(charge.link.cost, charge.link.event)
 
 
 def _is_the_question(link: ChainLink, part: DatasetCharge, request: ChargeRequest) -> bool:
@@ -287,13 +315,15 @@ def _is_the_question(link: ChainLink, part: DatasetCharge, request: ChargeReques
     return link.version == part.version and link.detail == request.detail().get("detail")
 
 
-def _is_planned_alike(link: ChainLink, part: DatasetCharge, request: ChargeRequest) -> bool:
+def _is_planned_alike(link: ChainLink, own: _DatasetState, request: ChargeRequest) -> bool:
     """Whether an earlier charge paid for just what would be done now: only then may it be taken over.
 
-    A stored answer is repeated under any plan. An answer that is still to be made is made as it
-    is planned now, so its own event must be the one that was charged.
+    A stored answer is repeated under any plan. An answer that is still to be made is made as it is planned now, so its
+    own event must be the one that was charged, at its price: the database cannot compute it, and takes any. The price
+    is that of the present order, or by rho, which bounds it at every order.
     """
-    return (link.event, link.digest) == (part.text, request.digest)
+    is_paid = link.cost in (own.cost, own.part.cost(None))
+    return is_paid and (link.event, link.digest) == (own.part.text, request.digest)
 
 
 def _is_same(charge: StoredCharge, part: DatasetCharge, request: ChargeRequest) -> bool:
@@ -301,9 +331,9 @@ def _is_same(charge: StoredCharge, part: DatasetCharge, request: ChargeRequest) 
     return charge.link.question in request.fingerprints and _is_the_question(charge.link, part, request)
 
 
-def _is_usable(charge: StoredCharge, part: DatasetCharge, request: ChargeRequest) -> bool:
+def _is_usable(charge: StoredCharge, own: _DatasetState, request: ChargeRequest) -> bool:
     """Whether a charge of this query is good for a retry; one that has no outcome yet, only for the same plan."""
-    return charge.state is not State.RESERVED or _is_planned_alike(charge.link, part, request)
+    return charge.state is not State.RESERVED or _is_planned_alike(charge.link, own, request)
 
 
 def _reused_request_error(request: ChargeRequest) -> ParameterError:
@@ -333,6 +363,8 @@ def _repeat(
         return Reservation(receipts=receipts, attempt=first.attempt, payload=first.payload)
     if not all(each.is_expired for each in earlier):
         return Waiting()
+    for own in found:
+        _check_registration(writer, own)
     for charge, own in zip(earlier, found, strict=True):
         _resume(writer, request, charge, own)
     return Reservation(receipts=receipts, attempt=first.attempt + 1)
@@ -347,7 +379,7 @@ def _is_given_up(writer: LedgerWriter, request: ChargeRequest, earlier: list[Sto
     return any(share.failures >= share.most_failures for share in shares)
 
 
-def _without(writer: LedgerWriter, charge: StoredCharge, own: _DatasetState) -> _DatasetState:
+def _forfeit_abandoned(writer: LedgerWriter, charge: StoredCharge, own: _DatasetState) -> _DatasetState:
     """What was found, once the charge of somebody who never came back is forfeited."""
     after = outcome.forfeit_charge(writer, own.account, charge, outcome.EXPIRED)
     return replace(own, account=after, by_question=())
@@ -364,19 +396,26 @@ def _upgrade(writer: LedgerWriter, own: _DatasetState) -> _DatasetState:
 
 def _resume(writer: LedgerWriter, request: ChargeRequest, charge: StoredCharge, own: _DatasetState) -> None:
     """Take over a charge whose holder let the lease expire: the charge stands, and its holder's failure is counted."""
+    _refuse_planted_charge(writer, own)
     whose = charge.link.analyst or ""
     share, _ = statements.share(writer, own.account.name, whose)
     refusal = share.refusal(NOTHING) if share.failures >= share.most_failures else None
     if refusal is not None:
         raise refusal
-    writer.append(own.account, statements.outcome_of(own.account, charge, Kind.RESUMED))
-    statements.resume(writer, charge, request.term)
+    writer.append(own.account, stored_charge.outcome_of(own.account, charge, Kind.RESUMED))
+    stored_charge.resume(writer, charge, request.term)
     statements.fail(writer, own.account.name, whose)
+
+
+def _refuse_planted_charge(writer: LedgerWriter, own: _DatasetState) -> None:
+    """Refuse a charge that the totals do not hold: no rule of the database ties an event to them."""
+    if statements.charged_total(writer, own.account.name) != own.account.spent:
+        raise LedgerError(faults.DAMAGED)
 
 
 def _check_registration(writer: LedgerWriter, each: _DatasetState) -> None:
     if each.registered is None:
-        raise register.refuse_unknown_version(writer, each.account, each.part.version)
+        raise register.unknown_version_error(writer, each.account, each.part.version)
     if each.part.registration not in (None, each.registered):
         raise registration.replaced_registration_error(each.account.name)
 
@@ -396,9 +435,9 @@ def _reject(writer: LedgerWriter, request: ChargeRequest, each: _DatasetState) -
 def _reserve(writer: LedgerWriter, request: ChargeRequest, each: _DatasetState) -> ChainLink:
     """The guarded update, the analyst's share, the chained event, the reservation."""
     link = each.account.link(Kind.RESERVED, cost=each.cost, **request.claim(each.part), **request.detail())
-    request.times.append(link.time)
+    request.made.append(link.hash)
     writer.charge(each.account, link)
     statements.spend(writer, each.share, each.cost, is_there=each.has_share)
     writer.record(link)
-    statements.reserve(writer, link, request.description, request.term)
+    stored_charge.reserve(writer, link, request.description, request.term)
     return link

@@ -65,7 +65,7 @@ def _cap(
     cost = replace(NOTHING, renyi=after.spent.renyi - known.spent.renyi)
     version = statements.newest_number(writer, known.name)
     link = known.link(Kind.CAPPED, version=version, cost=cost, detail=canonical(detail))
-    account = writer.promise(known, link, after)
+    account = writer.set_budget(known, link, after)
     for share in shares:
         statements.restate_share(writer, share)
     return account, shares

@@ -1,12 +1,10 @@
 """Other releases in the chain: an uncharged event for each, and the list of them; totals and caps do not move."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from discreet.errors import LedgerError
 from discreet.ledger.records import faults
-from discreet.ledger.records.account import Account
 from discreet.ledger.records.chain import Kind, link_of
 from discreet.ledger.records.other_release import (
     MOST_LISTED,
@@ -19,7 +17,7 @@ from discreet.ledger.records.other_release import (
 from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.transactions import statements
 from discreet.ledger.transactions.statements import LedgerWriter
-from discreet.ledger.transactions.store import Row, Statement
+from discreet.ledger.transactions.store import Ask
 
 # The kind is written out: only then do stores find these few among all events by their index.
 _PUBLISHED = "SELECT * FROM events WHERE dataset = :name AND kind = 'PUBLISHED'"
@@ -30,15 +28,9 @@ _NEWEST_BEFORE = f"{_BEFORE} ORDER BY sequence DESC LIMIT {MOST_LISTED}"
 _NUMBER_BEFORE = _BEFORE.replace("*", "count(*) AS number", 1)
 
 
-def add(
-    writer: LedgerWriter, name: str, request: OtherReleaseRequest, check: Callable[[Account], None]
-) -> OtherRelease:
-    """Append the event of another release; run again after an unknown outcome, it finds its own event.
-
-    `check` gets the account under its lock, and refuses one that is behind its last known state.
-    """
+def add(writer: LedgerWriter, name: str, request: OtherReleaseRequest) -> OtherRelease:
+    """Append the event of another release; run again after an unknown outcome, it finds its own event."""
     known = statements.account(writer, name)
-    check(known)
     if known.is_halted:
         raise LedgerError(faults.HALTED)
     earlier = writer.row(_BY_REQUEST, name=known.name, request=request.request)
@@ -57,7 +49,7 @@ def find_all(writer: LedgerWriter, name: str) -> tuple[OtherRelease, ...]:
     return tuple(map(read_release, writer.rows(IN_ORDER, name=known.name)))
 
 
-def list_in_receipt(receipt: Receipt, ask: Callable[[Statement], list[Row]]) -> Receipt:
+def list_in_receipt(receipt: Receipt, ask: Ask) -> Receipt:
     """The receipt with the newest other releases that its chain held before its charge: at any time, the same ones."""
     place = {"name": receipt.dataset, "sequence": receipt.sequence}
     newest = [read_release(row) for row in reversed(ask((_NEWEST_BEFORE, place)))]

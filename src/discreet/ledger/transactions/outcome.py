@@ -1,7 +1,6 @@
 """The answer transaction and other ends of a charge: answered once by its holder, forfeited, or expired."""
 
 import json
-from collections.abc import Callable
 
 from discreet.errors import Failure, LedgerError
 from discreet.ledger.records import faults
@@ -9,9 +8,10 @@ from discreet.ledger.records.account import Account
 from discreet.ledger.records.canonical_text import canonical, digest
 from discreet.ledger.records.chain import ChainLink, Kind, State
 from discreet.ledger.records.reservation import Reservation
-from discreet.ledger.transactions import statements
-from discreet.ledger.transactions.statements import LedgerWriter, StoredCharge
-from discreet.ledger.transactions.store import Row, Statement
+from discreet.ledger.transactions import statements, stored_charge
+from discreet.ledger.transactions.statements import LedgerWriter
+from discreet.ledger.transactions.store import Ask
+from discreet.ledger.transactions.stored_charge import StoredCharge
 
 EXPIRED = "lease_expired"
 _EXPIRED = """SELECT r.dataset, r.sequence FROM reservations AS r
@@ -38,8 +38,8 @@ def answer(writer: LedgerWriter, reservation: Reservation, payload: bytes) -> No
             continue
         if charge.attempt != reservation.attempt:
             raise SupersededError
-        writer.append(known, statements.outcome_of(known, charge, Kind.ANSWERED, digest=digest(payload)))
-        statements.conclude(writer, charge, State.ANSWERED)
+        writer.append(known, stored_charge.outcome_of(known, charge, Kind.ANSWERED, digest=digest(payload)))
+        stored_charge.conclude(writer, charge, State.ANSWERED)
         place = {"dataset": charge.link.dataset, "reservation": charge.link.sequence}
         writer.insert("answers", place | {"payload": payload})
 
@@ -59,29 +59,30 @@ def renew(writer: LedgerWriter, reservation: Reservation, term: int) -> bool:
     if not all(_is_ours(charge, reservation) for charge in charges):
         return False
     for charge in charges:
-        statements.renew(writer, charge, term)
+        stored_charge.renew(writer, charge, term)
     return True
 
 
 def expired_charges(writer: LedgerWriter, grace: int) -> list[tuple[str, int]]:
     """The charges whose lease ended at least `grace` milliseconds ago."""
-    rows = writer.rows(_EXPIRED, grace=grace, longest=statements.LONGEST_LEASE)
+    rows = writer.rows(_EXPIRED, grace=grace, longest=stored_charge.LONGEST_LEASE)
     return [(row["dataset"], row["sequence"]) for row in rows]
 
 
 def forfeit_expired_charge(writer: LedgerWriter, place: tuple[str, int]) -> bool:
     """Forfeit one charge whose holder never came back."""
     known = statements.account(writer, place[0])
-    charge = statements.find_charge(writer, place)
+    charge = stored_charge.find_charge(writer, place)
     if charge.state is not State.RESERVED or not charge.is_expired:
         return False
     forfeit_charge(writer, known, charge, EXPIRED)
     return True
 
 
-def stored_answer(reservation: Reservation, ask: Callable[[Statement], list[Row]]) -> bytes:
+def stored_answer(reservation: Reservation, ask: Ask) -> bytes:
     """The answer as the store holds it."""
-    payload = statements.charge_of(reservation.receipt, ask(statements.place_question(reservation.receipt))).payload
+    rows = ask(stored_charge.place_question(reservation.receipt))
+    payload = stored_charge.charge_of(reservation.receipt, rows).payload
     if payload is None:
         raise LedgerError(faults.DAMAGED)
     return payload
@@ -94,18 +95,15 @@ def _is_ours(charge: StoredCharge, reservation: Reservation) -> bool:
 def _lock_charges(writer: LedgerWriter, reservation: Reservation) -> list[tuple[Account, StoredCharge]]:
     """The charges of a reservation and their accounts, locked in the order of their names."""
     receipts = sorted(reservation.receipts, key=lambda receipt: receipt.dataset)
-    questions = [
-        question
-        for receipt in receipts
-        for question in (
-            *statements.account_questions(receipt.dataset, lock=True),
-            statements.place_question(receipt),
-        )
-    ]
-    found = writer.read(*questions)
+    accounts = statements.account_questions([receipt.dataset for receipt in receipts], lock=True)
+    found = writer.read(*accounts, *map(stored_charge.place_question, receipts))
+    known, charges = found[: len(accounts)], found[len(accounts) :]
     held = [
-        (statements.account_in(writer, receipt.dataset, accounts, standing), statements.charge_of(receipt, charges))
-        for receipt, accounts, standing, charges in zip(receipts, found[::3], found[1::3], found[2::3], strict=True)
+        (
+            statements.account_in(writer, receipt.dataset, known, place, lock=True),
+            stored_charge.charge_of(receipt, charges[place]),
+        )
+        for place, receipt in enumerate(receipts)
     ]
     _refuse_a_part([charge.link for _, charge in held])
     return held
@@ -123,7 +121,7 @@ def _refuse_a_part(links: list[ChainLink]) -> None:
 def forfeit_charge(writer: LedgerWriter, known: Account, charge: StoredCharge, code: str) -> Account:
     """Record that a charge failed and count it as a failure of its analyst; the account after it."""
     detail = canonical({"code": code})
-    after = writer.append(known, statements.outcome_of(known, charge, Kind.FORFEITED, detail=detail))
-    statements.conclude(writer, charge, State.FORFEITED)
+    after = writer.append(known, stored_charge.outcome_of(known, charge, Kind.FORFEITED, detail=detail))
+    stored_charge.conclude(writer, charge, State.FORFEITED)
     statements.fail(writer, charge.link.dataset, charge.link.analyst or "")
     return after

@@ -75,7 +75,7 @@ def rename(writer: LedgerWriter, name: str, to: str, reason: str) -> None:
     writer.write_as_steward(steward.ADD_ALIAS, {"alias": to, "dataset": known.name})
 
 
-def refuse_unknown_version(writer: LedgerWriter, known: Account, version: int) -> NameNotFoundError:
+def unknown_version_error(writer: LedgerWriter, known: Account, version: int) -> NameNotFoundError:
     """Error for a version that its owner has not registered."""
     return NameNotFoundError(
         f"version {version} of dataset {known.name!r}",
@@ -138,7 +138,7 @@ def _again(writer: LedgerWriter, known: Account, stored: Registration, dataset: 
         after.budget.check_population(row["population"])
     detail = canonical({"old": promise(known) | old, "new": promise(after) | new})
     link = known.link(Kind.REGISTERED, version=dataset.version, digest=version_digest(new), detail=detail)
-    writer.promise(known, link, after)
+    writer.set_budget(known, link, after)
     new["registered"] = link.sequence
     writer.write_as_steward(steward.CORRECT_VERSION, new)
     for row in others:

@@ -5,7 +5,8 @@ work that asks for it waiting as long, and `{clock}` is the database's own time 
 dataset is changed under the lock on the dataset's row.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -14,52 +15,41 @@ from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, NameNotFoundError, suggestion
 from discreet.ledger.records import faults, source_identity
 from discreet.ledger.records.account import Account, account_of
-from discreet.ledger.records.canonical_text import digest, label, parse_object
+from discreet.ledger.records.canonical_text import label, parse_object
 from discreet.ledger.records.chain import ChainLink, Kind, State, columns_of, cost_columns, link_of
 from discreet.ledger.records.description import LONGEST_WORDS, query_of
 from discreet.ledger.records.history import Entry
 from discreet.ledger.records.quota import EVERYONE, Share, share_of
-from discreet.ledger.records.receipt import ChargeReference, Receipt
 from discreet.ledger.records.registration import Registration, budget_of
 from discreet.ledger.transactions import steward
 from discreet.ledger.transactions.store import Row, Statement, Transaction, Values, insert_statement, one
 
-_NAMED = "COALESCE((SELECT dataset FROM aliases WHERE alias = :name), :name)"
-_ACCOUNT = f"SELECT d.* FROM datasets AS d WHERE d.name = {_NAMED}"
-# A statement of its own: what another transaction committed while the row's lock was waited for counts.
+NAMED = "COALESCE((SELECT dataset FROM aliases WHERE alias = :name), :name)"
+_ACCOUNT = f"SELECT d.* FROM datasets AS d WHERE d.name = {NAMED}"
+# A name leads to one dataset. A role that writes to the database without discreet can give the name of one to another.
+SHADOWED = """EXISTS (SELECT 1 FROM aliases AS a JOIN datasets AS own ON own.name = a.alias
+  WHERE a.alias = :name AND a.dataset <> a.alias)"""
+# Asked after every row is locked: what another transaction committed while a lock was waited for counts.
 _STANDING = f"""SELECT (
-  SELECT count(*) FROM halts WHERE dataset IN ({_NAMED}, '') AND cleared IS NULL) AS halts, (
-  SELECT count(*) FROM keys) AS acts"""
-_SHARES = f"SELECT * FROM analysts WHERE dataset = {_NAMED} AND analyst IN (:analyst, '{EVERYONE}')"
+  SELECT count(*) FROM halts WHERE dataset IN ({NAMED}, '') AND cleared IS NULL) AS halts, (
+  SELECT count(*) FROM keys) AS acts, {SHADOWED} AS shadowed"""
+_TRUE_NAME = f"SELECT {NAMED} AS dataset, {SHADOWED} AS shadowed"
+_SHARES = f"SELECT * FROM analysts WHERE dataset = {NAMED} AND analyst IN (:analyst, '{EVERYONE}')"
 _NEAR_LIMIT = """SELECT * FROM analysts
 WHERE analyst <> :everyone AND failures > 0 AND 10 * failures >= 9 * most_failures ORDER BY dataset, analyst"""
-_VERSION = f"SELECT * FROM versions WHERE dataset = {_NAMED} AND version = :version"
+_VERSION = f"SELECT * FROM versions WHERE dataset = {NAMED} AND version = :version"
 _NEWEST = "SELECT * FROM versions WHERE dataset = :name ORDER BY version DESC LIMIT 1"
 _SAME_SOURCE = """SELECT DISTINCT v.dataset, v.source FROM versions AS v JOIN datasets AS d ON d.name = v.dataset
 WHERE (v.source = :source OR replace(v.source, :spelled, '') <> v.source OR replace(v.source, :server, '') <> v.source)
 AND d.name <> :name AND (d.part_of IS NULL OR d.part_of <> :table) ORDER BY v.dataset"""
-# The outcome is found by a partial index. SQLite uses one only where a statement repeats the index's own condition.
-_CHARGED = """SELECT events.*, r.state, r.attempt, r.lease, {clock} AS clock, r.description,
-  answers.payload, outcome.digest AS sealed, (
-  SELECT count(*) FROM halts WHERE halts.dataset IN (r.dataset, '') AND cleared IS NULL) AS halts
-FROM reservations AS r
-JOIN events ON events.dataset = r.dataset AND events.sequence = r.sequence
-LEFT JOIN answers ON answers.dataset = r.dataset AND answers.reservation = r.sequence
-LEFT JOIN events AS outcome ON outcome.dataset = r.dataset AND outcome.reservation = r.sequence
-  AND outcome.kind IN ('ANSWERED', 'FORFEITED') AND outcome.kind = 'ANSWERED'
-WHERE """
-_BY_REQUEST = f"{_CHARGED} r.dataset = {_NAMED} AND r.analyst = :analyst AND r.request = :request"
-# The place is found in an index alone: sorting whole charges would read the answer of every earlier one.
-_BY_QUESTION = f"""{_CHARGED} r.dataset = {_NAMED} AND r.sequence = (
-SELECT earlier.sequence FROM reservations AS earlier WHERE earlier.dataset = {_NAMED}
-  AND earlier.question = :question AND earlier.state <> 'FORFEITED'
-ORDER BY earlier.state, earlier.sequence DESC LIMIT 1)"""
-_BY_PLACE = f"{_CHARGED} r.dataset = :dataset AND r.sequence = :sequence"
 _HISTORY = f"""SELECT events.*, reservations.state, substr(reservations.description, 1, {LONGEST_WORDS}) AS description
 FROM events
 LEFT JOIN reservations ON reservations.dataset = events.dataset AND reservations.sequence = events.sequence
 WHERE events.dataset = :name AND kind NOT IN ('ANSWERED', 'FORFEITED', 'RESUMED') ORDER BY events.sequence"""
 _REPLACED = "SELECT detail FROM events WHERE dataset = :name AND kind IN ('CAPPED', 'RECOVERED') ORDER BY sequence"
+_CHARGED_TOTAL = """SELECT count(*) - count(cost_epsilon) AS infinite, COALESCE(sum(cost_epsilon), 0) AS epsilon,
+  COALESCE(sum(cost_rho), 0) AS rho, COALESCE(sum(cost_delta), 0) AS delta, COALESCE(sum(cost_renyi), 0) AS renyi
+FROM events WHERE dataset = :name"""
 _LARGE = ("events", "reservations", "answers")
 # The names in a large table are found one after another in its index, as no store does for DISTINCT.
 _IN_LARGE = ", ".join(
@@ -83,25 +73,35 @@ _SPEND = """UPDATE analysts SET
   spent_renyi = spent_renyi + :renyi
 WHERE dataset = :dataset AND analyst = :analyst"""
 _FAIL = "UPDATE analysts SET failures = failures + 1 WHERE dataset = :dataset AND analyst = :analyst"
-_RESERVE = """INSERT INTO reservations
-  (dataset, sequence, analyst, request, question, description, state, attempt, lease)
-VALUES (:dataset, :sequence, :analyst, :request, :question, :description, 'RESERVED', 1, {clock} + :term)"""
-_CONCLUDE = """UPDATE reservations SET state = :state
-WHERE dataset = :dataset AND sequence = :sequence AND state = 'RESERVED' AND attempt = :attempt"""
-_RESUME = """UPDATE reservations SET attempt = attempt + 1, lease = {clock} + :term
-WHERE dataset = :dataset AND sequence = :sequence AND state = 'RESERVED' AND attempt = :attempt"""
-_RENEW = """UPDATE reservations SET lease = {clock} + :term
-WHERE dataset = :dataset AND sequence = :sequence AND state = 'RESERVED' AND attempt = :attempt"""
 
 
 class LedgerWriter:
-    """A transaction that also records the new head of each chain, for rollback detection."""
+    """A transaction that also records accounts, for rollback detection.
+
+    `held` are those that were read under their locks, as they were then; `heads` those whose chains got a new head.
+    """
 
     def __init__(self, transaction: Transaction) -> None:
         self.read = transaction.read
         self.write = transaction.write
         self.write_as_steward = transaction.write_as_steward
+        self.held: dict[str, Account] = {}
         self.heads: dict[str, Account] = {}
+
+    @property
+    def new(self) -> set[str]:
+        """The datasets that were not there before."""
+        return self.heads.keys() - self.held.keys()
+
+    @property
+    def positions(self) -> dict[str, Account]:
+        """Where the chains of all accounts stand once this is committed."""
+        return self.held | self.heads
+
+    def hold(self, account: Account) -> Account:
+        """Record an account that was read under its lock."""
+        self.held.setdefault(account.name, account)
+        return account
 
     def rows(self, statement: str, **values: object) -> list[Row]:
         """The rows of one query."""
@@ -135,7 +135,7 @@ class LedgerWriter:
         else:
             self.insert("events", columns_of(link))
 
-    def promise(self, account: Account, link: ChainLink, after: Account) -> Account:
+    def set_budget(self, account: Account, link: ChainLink, after: Account) -> Account:
         """Write a link that changes the privacy budget, or what is known to be spent of it."""
         place = {"sequence": link.sequence, "head": link.hash, "previous": account.head}
         columns = after.row() | place
@@ -164,9 +164,17 @@ Look = Callable[[Callable[[LedgerWriter], Any]], Any]
 def accounts(writer: LedgerWriter, names: Iterable[str], *, lock: bool = True) -> dict[str, Account]:
     """The accounts of datasets that must exist, locked in one order for everybody, by the name they were asked by."""
     wanted = sorted({label(name, "name") for name in names})
-    found = writer.read(*(question for name in wanted for question in account_questions(name, lock=lock)))
-    pairs = zip(found[::2], found[1::2], strict=True)
-    return {name: account_in(writer, name, *pair) for name, pair in zip(wanted, pairs, strict=True)}
+    found = writer.read(*account_questions(wanted, lock=lock))
+    return {name: account_in(writer, name, found, place, lock=lock) for place, name in enumerate(wanted)}
+
+
+def readable_accounts(writer: LedgerWriter) -> list[Account]:
+    """The accounts whose rows can be read, by name; a damaged row is left out."""
+    found = []
+    for row in writer.rows("SELECT * FROM datasets ORDER BY name"):
+        with suppress(LedgerError):
+            found.append(account_of(row | {"halts": 0}))
+    return found
 
 
 def account(writer: LedgerWriter, name: str, *, lock: bool = True) -> Account:
@@ -176,19 +184,31 @@ def account(writer: LedgerWriter, name: str, *, lock: bool = True) -> Account:
 
 def find_account(writer: LedgerWriter, name: str, *, lock: bool = True) -> Account | None:
     """The account of a dataset, or None."""
-    rows, standing = writer.read(*account_questions(label(name, "name"), lock=lock))
-    return account_of(rows[0] | standing[0]) if rows else None
+    found = writer.read(*account_questions([label(name, "name")], lock=lock))
+    _refuse_shadow(found[1])
+    return account_in(writer, name, found, 0, lock=lock) if found[0] else None
 
 
-def account_questions(name: str, *, lock: bool) -> tuple[Statement, Statement]:
-    """What to read for an account: its row, then what stops it."""
-    values = {"name": name}
-    return (_ACCOUNT + (" {lock}" if lock else ""), values), (_STANDING, values)
+def account_questions(names: Sequence[str], *, lock: bool) -> list[Statement]:
+    """What to read for accounts: the row of each, which is locked, then what stops each."""
+    rows = [(_ACCOUNT + (" {lock}" if lock else ""), {"name": name}) for name in names]
+    return [*rows, *((_STANDING, {"name": name}) for name in names)]
 
 
-def account_in(writer: LedgerWriter, name: str, rows: list[Row], standing: list[Row]) -> Account:
-    """The account in what was read; refused where there is none."""
-    return account_of(rows[0] | standing[0]) if rows else _refuse_unknown(writer, name)
+def account_in(writer: LedgerWriter, name: str, found: Sequence[list[Row]], place: int, *, lock: bool) -> Account:
+    """The account at a place of what was read for several; refused where there is none, or its name leads to two."""
+    number = len(found) // 2
+    _refuse_shadow(found[number + place])
+    if not found[place]:
+        return _refuse_unknown(writer, name)
+    account = account_of(found[place][0] | found[number + place][0])
+    return writer.hold(account) if lock else account
+
+
+def _refuse_shadow(rows: list[Row]) -> None:
+    """Refuse a name that is that of a dataset and leads to another: it would have a second budget."""
+    if rows[0]["shadowed"]:
+        raise LedgerError(faults.DAMAGED)
 
 
 def _refuse_unknown(writer: LedgerWriter, name: str) -> NoReturn:
@@ -200,12 +220,25 @@ def _refuse_unknown(writer: LedgerWriter, name: str) -> NoReturn:
     )
 
 
+def charged_total(writer: LedgerWriter, name: str) -> Cost:
+    """The sum of the costs of a dataset's events, which its row's total must be."""
+    row = writer.rows(_CHARGED_TOTAL, name=name)[0]
+    epsilon = None if row["infinite"] else int(row["epsilon"])
+    return Cost(epsilon, *(int(row[part]) for part in ("rho", "delta", "renyi")))
+
+
 def ledger_id(writer: LedgerWriter) -> str:
     """The id of the ledger; there is exactly one."""
     rows = writer.rows("SELECT id FROM ledger")
     if len(rows) != 1:
         raise LedgerError(faults.DAMAGED)
     return str(rows[0]["id"])
+
+
+def number_of_acts(writer: LedgerWriter) -> int:
+    """How many acts on keys the ledger holds now."""
+    (row,) = writer.rows("SELECT count(*) AS acts FROM keys")
+    return int(row["acts"])
 
 
 def names(writer: LedgerWriter) -> list[str]:
@@ -215,15 +248,16 @@ def names(writer: LedgerWriter) -> list[str]:
 
 def name_of(writer: LedgerWriter, name: str) -> str:
     """The dataset that a name leads to, as long as any table mentions it; refused where none does."""
-    row = writer.row("SELECT dataset FROM aliases WHERE alias = :name", name=label(name, "name"))
-    found = name if row is None else str(row["dataset"])
+    (found,) = true_names(writer, [label(name, "name")])
     return found if found in names(writer) else _refuse_unknown(writer, name)
 
 
 def true_names(writer: LedgerWriter, names: list[str]) -> list[str]:
     """The datasets that names lead to, in the order asked; a name that is no alias is its own."""
-    found = writer.read(*(("SELECT dataset FROM aliases WHERE alias = :name", {"name": name}) for name in names))
-    return [str(rows[0]["dataset"]) if rows else name for name, rows in zip(names, found, strict=True)]
+    found = writer.read(*((_TRUE_NAME, {"name": name}) for name in names))
+    for rows in found:
+        _refuse_shadow(rows)
+    return [str(rows[0]["dataset"]) for rows in found]
 
 
 def earlier_budgets(writer: LedgerWriter, known: Account) -> list[Budget]:
@@ -361,105 +395,6 @@ def newest_versions(writer: LedgerWriter) -> Iterator[Registration]:
         newest = registered_version(writer, account_of(row), None)
         if newest is not None:
             yield newest
-
-
-class StoredCharge:
-    """A charge as the store holds it: its link, where it stands, whose attempt holds it, and its answer if any."""
-
-    def __init__(self, row: Row, *, longest_lease: int) -> None:
-        self.link = link_of(row)
-        if self.link.hash != row["hash"]:  # what is read here is signed, and answered from
-            raise LedgerError(faults.DAMAGED)
-        self.state = State(row["state"])
-        self.attempt = int(row["attempt"])
-        left = row["lease"] - row["clock"]
-        self.is_expired = not 0 < left <= longest_lease
-        self.is_halted = bool(row["halts"])
-        self._payload, self._sealed = row["payload"], row["sealed"]
-
-    @property
-    def payload(self) -> bytes | None:
-        """The stored answer as its event sealed it; an empty one is an answer."""
-        if self.state is not State.ANSWERED:
-            return None
-        if self._payload is None or digest(self._payload) != self._sealed:
-            raise LedgerError(faults.DAMAGED)
-        return bytes(self._payload)
-
-
-LONGEST_LEASE = 86_400_000
-"""A lease that ends later than this, in milliseconds, was taken under another clock, and counts as expired."""
-
-
-def request_question(name: str, analyst: str, request: str) -> Statement:
-    """What to read for an earlier charge under a request key."""
-    return _BY_REQUEST, {"name": name, "analyst": analyst, "request": request}
-
-
-def same_question(name: str, question: str) -> Statement:
-    """The statement for an earlier charge of the same query: an answered one if there is any."""
-    return _BY_QUESTION, {"name": name, "question": question}
-
-
-def place_question(reference: ChargeReference) -> Statement:
-    """What to read for the charge behind a receipt, or behind (dataset, sequence)."""
-    dataset, sequence = (reference.dataset, reference.sequence) if isinstance(reference, Receipt) else reference
-    return _BY_PLACE, {"dataset": dataset, "sequence": sequence}
-
-
-def charge_in(rows: list[Row]) -> StoredCharge | None:
-    """The charge in what was read, or None."""
-    return StoredCharge(rows[0], longest_lease=LONGEST_LEASE) if rows else None
-
-
-def find_charge(writer: LedgerWriter, reference: ChargeReference) -> StoredCharge:
-    """The charge behind a receipt, or behind (dataset, sequence)."""
-    return charge_of(reference, writer.read(place_question(reference))[0])
-
-
-def charge_of(reference: ChargeReference, rows: list[Row]) -> StoredCharge:
-    """The charge in what was read for a receipt; one of another ledger is refused."""
-    found = charge_in(rows)
-    if found is None or (isinstance(reference, Receipt) and reference.hash != found.link.hash):
-        raise LedgerError(faults.FOREIGN_RECEIPT)
-    return found
-
-
-def reserve(writer: LedgerWriter, link: ChainLink, description: str, term: int) -> None:
-    """The reservation that goes with a charge, leased for `term` milliseconds."""
-    columns = {name: getattr(link, name) for name in ("dataset", "sequence", "analyst", "request", "question")}
-    writer.write(_RESERVE, columns | {"description": description, "term": term})
-
-
-def _place(charge: StoredCharge) -> dict[str, object]:
-    return {"dataset": charge.link.dataset, "sequence": charge.link.sequence, "attempt": charge.attempt}
-
-
-def conclude(writer: LedgerWriter, charge: StoredCharge, state: State) -> None:
-    """Set what became of a charge: one outcome, once, by its holder."""
-    writer.write(_CONCLUDE, _place(charge) | {"state": str(state)})
-
-
-def resume(writer: LedgerWriter, charge: StoredCharge, term: int) -> None:
-    """Take an expired charge over: the next attempt holds it."""
-    writer.write(_RESUME, _place(charge) | {"term": term})
-
-
-def renew(writer: LedgerWriter, charge: StoredCharge, term: int) -> None:
-    """Extend the lease of a charge."""
-    writer.write(_RENEW, _place(charge) | {"term": term})
-
-
-def outcome_of(account: Account, charge: StoredCharge, kind: Kind, **columns: Any) -> ChainLink:
-    """The link that says what became of a charge."""
-    return account.link(
-        kind,
-        version=charge.link.version,
-        analyst=charge.link.analyst,
-        question=charge.link.question,
-        reservation=charge.link.sequence,
-        **columns,
-    )
 
 
 def entries(writer: LedgerWriter, name: str) -> Iterator[Entry]:

@@ -6,7 +6,7 @@ effect of its own. A COMMIT whose outcome is unknown is reported as such, and lo
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from discreet.errors import LedgerError
 from discreet.ledger.records import faults
@@ -18,6 +18,7 @@ T = TypeVar("T")
 Row = dict[str, Any]
 Values = Mapping[str, object]
 Statement = tuple[str, Values]
+Ask = Callable[[Statement], list[Row]]
 
 
 class UnknownOutcomeError(LedgerError):
@@ -25,6 +26,13 @@ class UnknownOutcomeError(LedgerError):
 
     def __init__(self, sentence: str = faults.UNKNOWN) -> None:
         super().__init__(sentence)
+
+
+class RoleRights(NamedTuple):
+    """What a verification and charges ask of a role: not to be the owner's, and to have no right beyond a steward's."""
+
+    is_owner: bool = False
+    is_too_powerful: bool = False
 
 
 class Transaction(Protocol):
@@ -54,6 +62,9 @@ class Store(Protocol):
 
     def refuse_service(self) -> None:
         """Refuse who may not make the steward's writes, before an act of theirs writes anything anywhere."""
+
+    def role_rights(self) -> RoleRights:
+        """Whether the role of this process owns the database, or may do more than discreet grants."""
 
     def findings(self, *, full: bool) -> list[str]:
         """What is wrong with the database itself: its rules, its schema's version; with `full` its pages too."""

@@ -1,5 +1,7 @@
 """Every act is tried as every role: what each may do is what the description of rights says, and nothing else."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import psycopg
@@ -14,7 +16,9 @@ from discreet.ledger.stores import postgres_functions
 from discreet.ledger.stores.schema import rights
 from discreet.ledger.stores.schema.tables import TABLES, columns
 from discreet.ledger.transactions import steward
+from ledger.stores.conftest import fill
 from servers import ENGINE, SERVICE, STEWARD
+from tampering import new_database
 
 ROLES = (SERVICE, STEWARD, ENGINE)
 STATEMENTS = {
@@ -171,6 +175,35 @@ def test_a_new_analyst_does_not_escape_a_quota_that_was_set_for_everyone(undone,
         connection.execute(_new_analyst(**limited).encode())
         with pytest.raises(psycopg.Error, match="a new analyst has the quota of everyone"):
             connection.execute(_new_analyst(analyst="'mallory'").encode())
+
+
+@pytest.mark.guarantee("ledger")
+def test_a_new_analyst_has_the_quota_that_everyone_got_while_the_row_waited(ledger_server, outside):
+    """The service adds its row while the steward, who holds the dataset, sets a quota for everyone."""
+    place = new_database(ledger_server, "raced")
+    PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD, **outside)
+    fill(PostgresLedger(place.steward, **outside))
+    everyone = {"analyst": "'*'", "quota": "'{}'", "cap_epsilon": "9", "cap_rho": "9", "cap_delta": "9"}
+    with psycopg.connect(place.tamperer) as holder, psycopg.connect(place.service) as waiter:
+        for each in (holder, waiter):
+            each.execute("SET search_path = discreet")
+            each.commit()
+        holder.execute("SELECT 1 FROM datasets WHERE name = 'visits' FOR UPDATE")
+        with ThreadPoolExecutor(1) as thread:
+            added = thread.submit(waiter.execute, _new_analyst().encode())
+            while not _waits(place.tamperer, waiter.info.backend_pid):
+                time.sleep(0.01)
+            holder.execute(_new_analyst(**everyone).encode())
+            holder.commit()
+            with pytest.raises(psycopg.Error, match="a new analyst has the quota of everyone"):
+                added.result(30)
+
+
+def _waits(address: str, backend: int) -> bool:
+    """Whether a session waits for a lock."""
+    question = "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = %s"
+    with psycopg.connect(address) as connection:
+        return bool(connection.execute(question, (backend,)).fetchone()[0])
 
 
 EVIL = """CREATE SCHEMA evil;

@@ -58,3 +58,5 @@ RULES = (
     ),
 )
 """Rules on PostgreSQL alone: what the service may insert, and what foreign keys say on SQLite."""
+LOCKED = frozenset({("analysts", "INSERT")})
+"""Acts whose rules read other rows of the dataset: they lock its row first, and see what was committed meanwhile."""

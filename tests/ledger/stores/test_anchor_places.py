@@ -1,0 +1,78 @@
+"""Stores of anchors: reached or not, open to a group and to nobody else, and without a password in the ledger."""
+
+import pytest
+
+from discreet.errors import LedgerError, ParameterError
+from discreet.ledger import SQLiteLedger
+from discreet.ledger.integrity.shared_anchors import store_document
+from discreet.ledger.stores.anchor_database import AnchorDatabase
+from discreet.ledger.stores.anchor_directory import AnchorDirectory
+from discreet.ledger.stores.anchor_places import (
+    absolute_place,
+    anchor_store_at,
+    public_place,
+    refuse_missing_mount,
+)
+
+LEDGER, STORE = "ab" * 16, "cd" * 16
+
+
+def test_an_address_is_a_database_and_anything_else_a_directory():
+    assert isinstance(anchor_store_at("postgresql://db.example.org/anchors", LEDGER), AnchorDatabase)
+    assert isinstance(anchor_store_at("Postgres://db.example.org/anchors", LEDGER), AnchorDatabase)
+    assert isinstance(anchor_store_at("/mnt/anchors", LEDGER), AnchorDirectory)
+
+
+@pytest.mark.parametrize(
+    ("where", "kept"),
+    [
+        ("/mnt/anchors", "/mnt/anchors"),
+        ("postgresql://ann:s3cret@db.example.org:5433/a", "postgresql://db.example.org:5433/a"),
+        ("postgres://db.example.org/a?password=s3cret", "postgresql://db.example.org/a"),
+        ("postgresql://ann:s3cret?4@db.example.org/a", "postgresql://db.example.org/a"),
+        ("postgresql://ann:s3cret#4@db.example.org/a", "postgresql://db.example.org/a"),
+        ("postgresql://db.example.org?password=s3cret", "postgresql://db.example.org/"),
+    ],
+)
+def test_no_password_is_kept(where, kept):
+    assert public_place(where) == kept
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.parametrize(
+    "place",
+    [
+        "postgresql+psycopg://svc:s3cret@host/db",
+        "postgresql:/svc:s3cret@host/db",
+        " postgresql://svc:s3cret@host/db",
+        "mnt/postgresql://svc:s3cret@host/db",
+        "host=db.example.org password=s3cret",
+        "/mnt/anchors?Password = s3cret",
+        "host=db.example.org user=svc",
+        "svc:s3cret@host/db",
+    ],
+)
+def test_what_is_neither_a_path_nor_an_address_is_refused_and_not_repeated(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for act in (absolute_place, lambda each: SQLiteLedger(tmp_path / "ledger.sqlite").share_anchors(each, reason="r")):
+        with pytest.raises(ParameterError) as caught:
+            act(place)
+        assert "s3cret" not in str(caught.value)
+        assert "db.example.org/anchors" in caught.value.instead
+    assert SQLiteLedger(tmp_path / "ledger.sqlite").shared_anchors_place is None
+    assert [path for path in tmp_path.iterdir() if path.is_dir()] == []
+
+
+def test_names_that_resemble_addresses_are_paths():
+    for place in ("/mnt/host=1/anchors", "/mnt/a:b@c", "anchors:2"):
+        assert absolute_place(place).endswith(place)
+
+
+def test_a_directory_under_one_that_is_not_there_is_refused_and_not_made(tmp_path):
+    refuse_missing_mount(str(tmp_path / "anchors"))
+    mistyped = tmp_path / "mont" / "anchors"
+    with pytest.raises(ParameterError, match="above it is not there"):
+        refuse_missing_mount(str(mistyped))
+    with pytest.raises(LedgerError):
+        AnchorDirectory(mistyped, LEDGER).create(store_document(LEDGER, STORE))
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,21 @@
+"""What a verification leaves outside the store."""
+
+import re
+
+import pytest
+
+from discreet.errors import LedgerError
+from discreet.ledger.records import faults
+
+
+@pytest.mark.pitfall("B18")
+def test_what_was_verified_is_anchored_so_that_an_older_copy_is_refused(visits, charge, another, put_back):
+    """The process is killed before it anchored what it charged, and all of it was verified."""
+    for _ in range(5):
+        charge(visits)
+    assert visits.verify()
+    visits._detector.close_without_anchoring()
+    visits._store.close()
+    put_back(3)
+    with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
+        charge(another())
