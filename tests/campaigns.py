@@ -216,12 +216,12 @@ def _look_at_anchors(ledger: Ledger) -> tuple[int, int]:
 def wrong_with_crowd(address: str, homes: Homes, history: CrowdHistory) -> list[str]:
     """What is wrong with what a crowd was told, and with its ledger as each home and an empty one see it."""
     receipts = [receipt for request in history.requests for receipt in request.receipts]
-    without_anchors = {faults.NO_SHARED_ANCHORS} if history.kills.get(ANCHOR_SERVERS) else set()
+    without_anchors = faults.UNREACHABLE_ANCHORS if history.kills.get(ANCHOR_SERVERS) else frozenset()
     found = wrong_with_faults(history.faults, expected=OF_KILLS | without_anchors)
     found += [] if any(each.is_refused for each in history.tries) else ["the cap was not reached"]
     anchors = {}
     for number in homes.machines:
-        with homes.open(address, number) as ledger:
+        with homes.open_at(address, number) as ledger:
             anchors[f"home {number}"] = anchors_at_home(ledger)
             verified = ledger.verify(receipts=receipts, full=True)
             found += [] if verified else [f"home {number}: {verified}"]
