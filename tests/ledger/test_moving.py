@@ -21,7 +21,7 @@ from discreet.ledger.records import faults
 from discreet.ledger.stores import sqlite_schema
 from ledger.mover import MOVED_AFTER, STEPS
 from processes import state, wait_for
-from servers import OWNER, SERVICE, STEWARD
+from servers import OWNER, SERVICE, STEWARD, PostgresServer
 from tampering import TABLES, new_database, tampering
 
 PROGRAM = Path(__file__).with_name("mover.py")
@@ -117,6 +117,22 @@ def test_every_row_is_kept_and_the_file_accepts_nothing_any_more(filled, place, 
         assert len(ledger.other_releases("visits")) == 1
         charge(ledger, question="ee")
         assert ledger.verify(receipts=[receipt], full=True)
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.parametrize(
+    ("setting", "sentence"), [("synchronous_commit = off", faults.UNSAFE), ("fsync = off", faults.UNSAFE)]
+)
+def test_a_move_to_a_server_that_would_lose_charges_changes_nothing(filled, setting, sentence, charge):
+    """Neither the file, which goes on serving, nor the database."""
+    name, _, value = setting.partition(" = ")
+    with PostgresServer(durable=True, **{name: value}) as server:
+        place = new_database(server, "unsafe")
+        with pytest.raises(LedgerError, match=re.escape(sentence)):
+            move_to_postgres(filled, place.owner, **ROLES)
+        assert not has_ledger(place)
+    with SQLiteLedger(filled) as ledger:
+        assert charge(ledger).dataset == "visits"
 
 
 def test_the_file_of_a_moved_ledger_is_one_of_a_newer_version_for_every_other_version_of_discreet(filled, place):

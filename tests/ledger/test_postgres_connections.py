@@ -2,9 +2,11 @@
 
 import os
 import re
+import secrets
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -246,6 +248,73 @@ def test_an_answer_whose_reply_is_lost_is_stored_once(visits_there, turn, ledger
     slow_commits()
     assert stored == b"12"
     assert visits_there.verify().events == 3
+
+
+ENDING = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE usename = %s AND datname = current_database() AND query ~ %s"""
+SPENT = "SELECT spent_epsilon FROM discreet.datasets WHERE name = 'visits'"
+
+
+def spent_by_the_row(server: PostgresServer) -> int:
+    """What is spent, as another session sees it."""
+    with psycopg.connect(server.superuser_url) as connection:
+        return int(connection.execute(SPENT).fetchone()[0])
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+def test_no_charge_that_was_committed_is_reported_as_not_made_however_sessions_end(visits_there, turn, ledger_server):
+    """Sessions are ended at random moments, many of them within a COMMIT or in the reads after it."""
+    is_over = threading.Event()
+
+    def end_sessions() -> None:
+        with psycopg.connect(ledger_server.superuser_url, autocommit=True) as connection:
+            while not is_over.wait(secrets.randbelow(20) / 1000):
+                connection.execute(ENDING, (STEWARD, secrets.choice(["COMMIT", "UPDATE|INSERT", "."])))
+
+    thread = threading.Thread(target=end_sessions)
+    thread.start()
+    reported: Counter[tuple[str, bool]] = Counter()
+    try:
+        for number in range(60):
+            before, outcome = spent_by_the_row(ledger_server), "charged"
+            try:
+                turn(visits_there, question=f"{number:064x}", epsilon=0.001)
+            except UnknownOutcomeError:
+                outcome = "unknown"
+            except LedgerError:
+                outcome = "not charged"
+            reported[outcome, spent_by_the_row(ledger_server) > before] += 1
+    finally:
+        is_over.set()
+        thread.join()
+    assert (reported["not charged", True], reported["charged", False]) == (0, 0), reported
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+def test_a_server_that_ends_just_after_the_commit_leaves_an_unknown_outcome(dataset, turn, monkeypatch):
+    with PostgresServer(durable=True) as server:
+        PostgresLedger.create(server.owner_url, role=SERVICE, steward=STEWARD)
+        with PostgresLedger(server.steward_url, lease=1) as ledger:
+            ledger.register(dataset())
+            turn(ledger, fresh=True)
+            anchor_positions = ledger._anchor_positions
+
+            def end_the_server(writer: object) -> None:
+                anchor_positions(writer)
+                server.kill()
+
+            monkeypatch.setattr(ledger, "_anchor_positions", end_the_server)
+            before = ledger.spent("visits")
+            with pytest.raises(UnknownOutcomeError):
+                turn(ledger, request="r-1", fresh=True)
+            monkeypatch.undo()
+            server.restart()
+            once = ledger.spent("visits")
+            assert once != before
+            assert turn(ledger, request="r-1", fresh=True).payload is None
+            assert ledger.spent("visits") == once
 
 
 def test_what_may_not_be_repeated_says_that_its_outcome_is_unknown(visits_there, ledger_server, slow_commits):

@@ -3,8 +3,8 @@
 import logging
 import os
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -290,7 +290,8 @@ class LedgerAccess:
                     self._detector.anchor_memory()  # a recovery counts what only this process saw
                 raise
             if not self._key.is_stranger:  # what it anchored of a ledger without an owner would make it the owner
-                self._anchor_positions(writer)
+                with _after_commit():
+                    self._anchor_positions(writer)
             return result
         raise LedgerError(faults.BUSY)
 
@@ -413,12 +414,24 @@ class LedgerAccess:
 
     def _complete(self, reservation: Reservation) -> Reservation:
         """The reservation with receipts that list other releases and are signed, where this ledger signs."""
-        receipts = tuple(other_releases.list_in_receipt(each, self._store.ask) for each in reservation.receipts)
+        with _after_commit():
+            receipts = tuple(other_releases.list_in_receipt(each, self._store.ask) for each in reservation.receipts)
         signer = self._key.signer
         if signer is not None and self._key.may_charge:
             certificate = self._key.register.certificate(signer.key)
             receipts = tuple(receipt.sign(signer, self._id, certificate) for receipt in receipts)
         return Reservation(receipts=receipts, attempt=reservation.attempt, payload=reservation.payload)
+
+
+@contextmanager
+def _after_commit() -> Iterator[None]:
+    """The database was lost after it committed: the caller does not have what it may say, but the charge stands."""
+    try:
+        yield
+    except LedgerError as error:
+        if str(error) in faults.WITHOUT_CONTACT:
+            raise UnknownOutcomeError from None
+        raise
 
 
 def _pending() -> PendingError:

@@ -31,7 +31,8 @@ from discreet.ledger.records.address import is_address
 from discreet.ledger.signing_key import signer_at
 from discreet.ledger.sqlite import ANCHOR_EVERY, SQLiteLedger
 from discreet.ledger.stores import postgres_schema
-from discreet.ledger.stores.postgres_errors import connect, sentences
+from discreet.ledger.stores.postgres import refuse_unfit_database
+from discreet.ledger.stores.postgres_errors import connect_to_administer, sentences
 from discreet.ledger.stores.schema import tables
 from discreet.ledger.stores.sqlite import SQLiteStore
 from discreet.ledger.stores.sqlite_schema import Destination
@@ -81,8 +82,9 @@ def move_to_postgres(
         )
     if not Path(path).is_file():
         raise ParameterError("a ledger to be moved", because="there is no file at that path", instead=_MOVE)
-    with sentences(), connect(address) as connection:
+    with sentences(), connect_to_administer(address) as connection:
         refuse_roles(connection, role, steward)
+        refuse_unfit_database(address)
         postgres_schema.refuse_anchors(connection)
         to = Destination(postgres_schema.database_identity(connection), _address_of(connection))
         with closing(SQLiteStore(path, moved_to=to.identity)) as store:

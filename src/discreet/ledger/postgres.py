@@ -16,8 +16,8 @@ from discreet.ledger.records.canonical_text import label
 from discreet.ledger.signing_key import signer_at
 from discreet.ledger.stores import postgres_schema
 from discreet.ledger.stores.anchor_places import absolute_place, refuse_missing_mount
-from discreet.ledger.stores.postgres import PostgresStore
-from discreet.ledger.stores.postgres_errors import connect, sentences
+from discreet.ledger.stores.postgres import PostgresStore, refuse_unfit_database
+from discreet.ledger.stores.postgres_errors import connect_to_administer, sentences
 
 if TYPE_CHECKING:
     import psycopg
@@ -115,9 +115,10 @@ class PostgresLedger(Ledger):
                 key or shared anchors are refused; then no schema is made.
             LedgerError: If the database cannot be reached, or does not allow it.
         """
-        with sentences(), connect(address) as connection:
+        with sentences(), connect_to_administer(address) as connection:
             refuse_roles(connection, role, steward)
-            signer_at(key)  # what is wrong with home or key leaves no schema behind
+            refuse_unfit_database(address)
+            signer_at(key)  # what is wrong with database, home or key leaves no schema behind
             if shared_anchors is not None:
                 _refuse_anchors_here(connection, absolute_place(shared_anchors))
                 refuse_missing_mount(absolute_place(shared_anchors))
@@ -136,7 +137,7 @@ def _refuse_anchors_here(connection: "psycopg.Connection[Any]", place: str) -> N
     if not is_address(place):
         return
     here, there = postgres_schema.database_identity(connection), ""
-    with suppress(LedgerError), connect(in_lower_case(place)) as other:
+    with suppress(LedgerError), connect_to_administer(in_lower_case(place)) as other:
         there = postgres_schema.database_identity(other)
     if here == there:
         raise LedgerError(faults.SAME_DATABASE)

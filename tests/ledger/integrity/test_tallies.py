@@ -169,6 +169,17 @@ def test_a_charge_below_the_price_of_its_event_is_found(capped):
     assert _found_prices([row | {"event": "{}"} for row in capped]) == [3, 4, 6]
 
 
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("place", [3, 4, 6])
+def test_a_charge_that_counts_less_divergence_than_its_event_has_at_the_order_of_the_time_is_found(capped, place):
+    """The cap on rho would be no cap: the filter adds up these divergences."""
+    by_one = [row | ({"cost_renyi": row["cost_renyi"] - 1} if row["sequence"] == place else {}) for row in capped]
+    by_rho = [row | {"cost_renyi": row["cost_rho"]} for row in capped]
+    assert _found(BudgetTally(), by_one)[0] == f"its Renyi divergence is below that of its event {place}"
+    assert not any("divergence" in each for each in _found(BudgetTally(), by_rho))
+
+
 def _found_prices(rows: list[dict[str, object]]) -> list[int]:
     tally = PriceTally()
     for row in rows:

@@ -1,10 +1,13 @@
 """Stores of anchors: reached or not, open to a group and to nobody else, and without a password in the ledger."""
 
+import re
+
 import pytest
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger import SQLiteLedger
 from discreet.ledger.integrity.shared_anchors import store_document
+from discreet.ledger.records import faults
 from discreet.ledger.stores.anchor_database import AnchorDatabase
 from discreet.ledger.stores.anchor_directory import AnchorDirectory
 from discreet.ledger.stores.anchor_places import (
@@ -32,10 +35,21 @@ def test_an_address_is_a_database_and_anything_else_a_directory():
         ("postgresql://ann:s3cret?4@db.example.org/a", "postgresql://db.example.org/a"),
         ("postgresql://ann:s3cret#4@db.example.org/a", "postgresql://db.example.org/a"),
         ("postgresql://db.example.org?password=s3cret", "postgresql://db.example.org/"),
+        ("postgresql://?host=/var/run/pg&dbname=a&user=ann&password=s3cret", "postgresql://%2Fvar%2Frun%2Fpg/a"),
+        ("postgresql://ann@db.example.org?dbname=a&password=x/s3cret", "postgresql://db.example.org/a"),
+        ("postgresql://ann:s3cret@one:1,two:2/a?target_session_attrs=any", "postgresql://one:1,two:2/a"),
+        ("postgresql://ann:s3cret@[::1]:5433/a", "postgresql://[::1]:5433/a"),
+        ("Postgres://ann:s3cret@/a?hostaddr=127.0.0.1&port=5", "postgresql://127.0.0.1:5/a"),
     ],
 )
 def test_no_password_is_kept(where, kept):
     assert public_place(where) == kept
+    assert public_place(kept) == kept
+
+
+def test_an_address_that_cannot_be_read_is_refused_and_not_repeated():
+    with pytest.raises(LedgerError, match=re.escape(faults.BAD_ADDRESS)):
+        public_place("postgresql://ann:s3/cret@db.example.org/a")
 
 
 @pytest.mark.guarantee("ledger")

@@ -97,6 +97,26 @@ def test_a_schema_that_was_migrated_step_by_step_is_the_one_that_is_made_new(led
     assert catalogue(new.tamperer) == catalogue(old.tamperer)
 
 
+LOCK_OF_THE_SERVICE = """CREATE FUNCTION public.pg_advisory_xact_lock(integer) RETURNS void LANGUAGE plpgsql AS
+$$ BEGIN INSERT INTO public.called VALUES (current_user); END $$"""
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+def test_a_function_of_the_service_that_fits_a_call_of_the_owner_better_is_not_called(ledger_server):
+    """It would run with the rights of the owner, who repeats `create` after each upgrade."""
+    place = new_database(ledger_server, "better_fit")
+    PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD)
+    run_as_owner(place, "CREATE TABLE public.called (by TEXT)", "GRANT INSERT ON public.called TO PUBLIC")
+    with psycopg.connect(place.tamperer, autocommit=True) as connection:
+        connection.execute("GRANT CREATE, USAGE ON SCHEMA public TO PUBLIC")
+    with psycopg.connect(place.service, autocommit=True) as connection:
+        connection.execute(LOCK_OF_THE_SERVICE.encode())
+    PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD)
+    with psycopg.connect(place.tamperer) as connection:
+        assert connection.execute("SELECT by FROM public.called").fetchall() == []
+
+
 def test_roles_keep_their_rights_when_they_are_not_named_again(ledger_server):
     place = new_database(ledger_server, "kept")
     PostgresLedger.create(place.owner, role=SERVICE, steward=STEWARD)

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import select
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -311,6 +312,39 @@ def test_a_server_on_another_machine_that_is_not_checked_is_warned_of_once(remot
     assert warning == postgres_sessions.UNCHECKED % ("the ledger's database", mode or "prefer")
     password = re.search(r":(\w{32})@", server.service_url)[1]
     assert not any(part in warning for part in (password, address, address.split("@")[1].split(":")[0]))
+
+
+def test_each_server_of_an_address_is_warned_of_when_it_is_reached(remote, caplog):
+    """The first connection goes to this machine, and a later one over the network."""
+    server, _ = remote
+    (other,) = addresses_of_this_machine()
+    port = server.port
+    with socket.create_server(("127.0.0.1", 0)) as gate:
+        near = gate.getsockname()[1]
+        address = re.sub(r"@.*?/", f"@127.0.0.1:{near},{other}:{port}/", server.service_url) + "?sslmode=disable"
+        forwarding = threading.Thread(target=forward_once, args=(gate, port), daemon=True)
+        forwarding.start()
+        with PostgresLedger(address) as ledger:
+            assert caplog.records == []
+            gate.close()
+            for connection in ledger._store._idle:
+                connection.close()
+            assert ledger.datasets() == []
+    assert [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING] == [
+        postgres_sessions.UNCHECKED % ("the ledger's database", "disable")
+    ]
+
+
+def forward_once(gate: socket.socket, port: int) -> None:
+    """Pass on what one client and a server of this machine say to each other."""
+    client, _ = gate.accept()
+    with client, socket.create_connection(("127.0.0.1", port)) as server:
+        while ready := select.select([client, server], [], [])[0]:
+            for side in ready:
+                words = side.recv(65536)
+                if not words:
+                    return
+                (server if side is client else client).sendall(words)
 
 
 def test_a_server_that_is_checked_is_not_warned_of(remote, caplog):

@@ -22,7 +22,7 @@ from discreet.ledger.integrity.replay import (
     totals_to_data,
 )
 from discreet.ledger.records.account import are_caps_of, parse_order
-from discreet.ledger.records.admission import is_paid
+from discreet.ledger.records.admission import is_divergence_paid, is_paid
 from discreet.ledger.records.canonical_text import digest
 from discreet.ledger.records.chain import GENESIS, Kind, cost_in
 from discreet.ledger.records.registration import budget_columns, budget_of, slice_columns, version_digest
@@ -185,9 +185,9 @@ class PriceTally:
 class BudgetTally:
     """The row's privacy budget is the last one that the chain records; the floor is what was spent by then.
 
-    Every event with a budget declares caps within it, says what it replaces, and counts what was spent before. `last`
-    is the hash of the event before; where that is missing or was changed, what an event says of its past is not
-    compared until a recovery: the damage itself is found.
+    Every event with a budget declares caps within it, says what it replaces, and counts what was spent before. Every
+    charge counts its Renyi divergence at the order of that budget. `last` is the hash of the event before; where that
+    is missing or was changed, nothing is compared with the past until a recovery: the damage itself is found.
     """
 
     detail: str | None = None
@@ -203,12 +203,20 @@ class BudgetTally:
         self.last = row["hash"]
         if row["kind"] in _COSTLY:
             self.total += cost_in(row, "cost")
+        if is_intact and row["kind"] == Kind.RESERVED and not self._is_divergence_paid(row):
+            self.found.append(("its Renyi divergence is below that of its event", row["sequence"], seal(row)))
         if not is_intact or row["kind"] not in BUDGET_EVENTS:
             return
         faults = [*_caps_fault(row["detail"]), *(self._replacement_faults(row, before) if self.is_whole else ())]
         self.found += [(what, row["sequence"], seal(row)) for what in faults]
         self.is_whole = self.is_whole or row["kind"] == Kind.RECOVERED
         self.detail, self.floor = row["detail"], self.total
+
+    def _is_divergence_paid(self, row: Row) -> bool:
+        if self.detail is None or not self.is_whole:
+            return True
+        paid, order = cost_in(row, "cost"), parse_order(self.declaration().get("order"))
+        return paid.renyi >= paid.rho or is_divergence_paid(paid, row["event"], order)
 
     def _replacement_faults(self, row: Row, before: Cost) -> Iterator[str]:
         """What an event that replaces a budget says wrongly of what it replaces.

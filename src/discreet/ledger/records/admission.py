@@ -47,10 +47,16 @@ def is_paid(paid: Cost, event: str | None) -> bool:
     return is_epsilon_paid and paid.rho >= least.rho and paid.delta >= least.delta
 
 
+def is_divergence_paid(paid: Cost, event: str | None, order: Fraction | None) -> bool:
+    """Whether a recorded Renyi divergence is at least that of its event at the order of its time; rho is at any."""
+    least = None if event is None else _price_of_text(event, order)
+    return least is not None and paid.renyi >= least.renyi
+
+
 @lru_cache(maxsize=1024)
-def _price_of_text(event: str) -> Cost | None:
+def _price_of_text(event: str, order: Fraction | None = None) -> Cost | None:
     try:
-        return price(events.from_canonical(event))
+        return price(events.from_canonical(event), order)
     except (Refusal, ArithmeticError, ValueError):
         return None
 

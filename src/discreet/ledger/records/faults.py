@@ -27,7 +27,8 @@ OLD_SQLITE = "the ledger needs SQLite 3.37 or later"
 FOREIGN_RECEIPT = "the receipt is not of this ledger"
 LINKED = "the ledger has a second name (a hard link), under which spending would not be seen; remove one of the two"
 UNKNOWN = (
-    "the ledger's database was lost while it committed; ask again: what was charged is found and not charged twice"
+    "the ledger's database was lost while it committed; ask again, without fresh=True: what was charged is found and"
+    " not charged twice"
 )
 UNREACHABLE = (
     "the ledger's database cannot be reached or went away; nothing was charged by this call, so it can be repeated"

@@ -11,9 +11,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from discreet.errors import ParameterError
-from discreet.ledger.records.address import is_address
+from discreet.ledger.records.address import in_lower_case, is_address
 from discreet.ledger.stores.anchor_database import AnchorDatabase
 from discreet.ledger.stores.anchor_directory import AnchorDirectory
+from discreet.ledger.stores.postgres_errors import public_address
 
 _NO_PATH = re.compile(
     r"\s*[a-z][a-z0-9+.-]+:/|[^/]*:[^/]*@|\s*(host|hostaddr|port|dbname|user|service)\s*=|.*password\s*=",
@@ -55,12 +56,8 @@ def closing_on_error(store: AnchorDatabase | AnchorDirectory) -> Iterator[None]:
 
 
 def public_place(place: str) -> str:
-    """A path as it is; of an address only the host, the port and the database."""
-    if not is_address(place):
-        return place
-    server, _, database = place.partition("://")[2].partition("/")
-    host = server.rpartition("@")[2].partition("?")[0]
-    return f"postgresql://{host}/{database.partition('?')[0]}".replace("@", "")
+    """A path as it is; of an address only the hosts, the ports and the database."""
+    return public_address(in_lower_case(place)) if is_address(place) else place
 
 
 def refuse_missing_mount(place: str) -> None:

@@ -41,6 +41,7 @@ T = TypeVar("T")
 CONNECTIONS = 32
 TRIES = 3
 _NO_TRANSACTIONS = "08P01"
+_ENDS_OF_SESSIONS = ("08", "57P")
 CLOCK = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
 _ALONE = f"pg_advisory_xact_lock({postgres_schema.LOCK + 1})"
 _PATH = "search_path = discreet, pg_temp"
@@ -104,12 +105,12 @@ class PostgresStore:
         self._is_shared = False
         self._mark = secrets.token_hex(8)
         self._newer = faults.NEWER
+        self._servers: set[str] = set()
         self.is_steward = False
         self._start()
         try:
             with sentences(), self._borrow_connection() as connection:
                 postgres_sessions.refuse_shared_sessions(connection, self._mark, self._connect_another)
-                postgres_sessions.warn_of_unchecked_server(connection)
         except BaseException:
             self.close()
             raise
@@ -172,7 +173,15 @@ class PostgresStore:
         connection, self.is_steward = _connect_to_ledger(
             self._address, self._mark, self._newer, refuses_more_rights=self._refuses_more_rights
         )
+        self._warn_of(connection)
         return connection
+
+    def _warn_of(self, connection: "psycopg.Connection[Any]") -> None:
+        """Warn once of each server that nothing checks: an address may name several hosts."""
+        server = connection.info.hostaddr
+        if server not in self._servers:
+            self._servers.add(server)
+            postgres_sessions.warn_of_unchecked_server(connection)
 
     def _connect_another(self) -> "psycopg.Connection[Any]":
         return connect(self._address, connect_timeout=2)
@@ -254,11 +263,20 @@ def _run_and_commit(
                 connection.execute(text, values)
             sent = bool(done.writes)
             connection.execute("COMMIT")
-    except BaseException:
-        if sent and connection.closed:
+    except _driver_error() as error:
+        if sent and not _is_undone(error):
             raise UnknownOutcomeError from None
         raise
     return result
+
+
+def _is_undone(error: "psycopg.Error") -> bool:
+    """Whether the server said that it undid the transaction: COMMIT came to nothing.
+
+    Where it only said that it ends the session (classes 08 and 57P), or the connection was lost, COMMIT may have been
+    done before. The driver may hear of neither, and keep the connection open, until it is used again.
+    """
+    return error.sqlstate is not None and not error.sqlstate.startswith(_ENDS_OF_SESSIONS)
 
 
 def _run_read_only(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T], mark: str) -> T:
@@ -315,25 +333,48 @@ def _connect_to_ledger(
 
     Other roles that may do more than the service are refused.
     """
-    from psycopg.rows import dict_row  # noqa: PLC0415 - an optional driver
-
     connection = connect(address)
-    try:
-        connection.execute(f"{_SETTINGS}; {postgres_sessions.set_mark(mark)}".encode())
-        connection.row_factory = dict_row
-        session: Any = _begin(connection, _BEGIN, _FIT_AT_FIRST).fetchone()
-        _refuse_unsafe(session)
-        _refuse_another_session(session, mark)
-        if session["pid"] != connection.info.backend_pid:  # there is a pooler, see `postgres_sessions`
-            connection.prepare_threshold = None
+    with _closing_on_error(connection):
+        _begin_first(connection, mark)
         _refuse_another_schema(connection, newer)
         is_steward = postgres_rights.check_role(connection, refuses_more_rights=refuses_more_rights)
         connection.execute("COMMIT")
+    return connection, is_steward
+
+
+def refuse_unfit_database(address: str) -> None:
+    """Refuse a database, before a ledger is made in it, where none could be opened then.
+
+    It is a replica, would lose charges, or is behind a pooler that shares sessions.
+    """
+    mark = secrets.token_hex(8)
+    with contextlib.closing(connect(address)) as connection, _closing_on_error(connection):
+        _begin_first(connection, mark)
+        connection.execute("COMMIT")
+        postgres_sessions.refuse_shared_sessions(connection, mark, partial(connect, address, connect_timeout=2))
+
+
+@contextlib.contextmanager
+def _closing_on_error(connection: "psycopg.Connection[Any]") -> Iterator[None]:
+    try:
+        yield
     except BaseException as error:
         connection.close()
         _refuse_single_statements(error)
         raise
-    return connection, is_steward
+
+
+def _begin_first(connection: "psycopg.Connection[Any]", mark: str) -> None:
+    """Set up a session and begin its first transaction; refuse a database that is not fit for a ledger."""
+    from psycopg.rows import dict_row  # noqa: PLC0415 - an optional driver
+
+    connection.execute(f"{_SETTINGS}; {postgres_sessions.set_mark(mark)}".encode())
+    connection.row_factory = dict_row
+    session: Any = _begin(connection, _BEGIN, _FIT_AT_FIRST).fetchone()
+    _refuse_unsafe(session)
+    _refuse_another_session(session, mark)
+    if session["pid"] != connection.info.backend_pid:  # there is a pooler, see `postgres_sessions`
+        connection.prepare_threshold = None
 
 
 def _refuse_unsafe(row: Any) -> None:

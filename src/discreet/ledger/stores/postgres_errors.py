@@ -12,6 +12,7 @@ import re
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import quote
 
 from discreet.errors import LedgerError, SourceError
 from discreet.ledger.records import faults
@@ -43,6 +44,7 @@ _STATES = {
 }
 _STATES |= dict.fromkeys(("57P01", "57P02", "57P03", "57P04", "57P05"), faults.UNREACHABLE)
 
+CATALOGUE_ALONE = "pg_catalog, pg_temp"
 CONNECT_SECONDS = 15
 """So long a server may take to let a connection in; psycopg waits for two minutes."""
 _QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
@@ -134,6 +136,37 @@ def connect(address: str, **settings: Any) -> "psycopg.Connection[Any]":
         return psycopg.connect(address, autocommit=True, **settings)
     except (psycopg.Error, ValueError) as error:
         raise_alone(LedgerError(_cause(error)))
+
+
+def connect_to_administer(address: str) -> "psycopg.Connection[Any]":
+    """A connection for acts of the owner, with nothing but PostgreSQL's own catalogue in its search path.
+
+    Otherwise a role that may create functions in another schema of that path, such as public, could have one called
+    with the owner's rights: a bare name is that of the function whose parameters fit best, in any schema of the path.
+    """
+    connection = connect(address)
+    try:
+        connection.execute(f"SET search_path = {CATALOGUE_ALONE}".encode())
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def public_address(address: str) -> str:
+    """The hosts, the ports and the database of an address, without role, password and options, however it is written.
+
+    Raises:
+        LedgerError: If libpq does not understand the address; it is not repeated, as it may hold a password.
+    """
+    with sentences():
+        parts = _parts(address)
+    hosts = str(parts.get("host") or parts.get("hostaddr") or "").split(",")
+    ports = str(parts.get("port") or "").split(",")
+    ports = ports * len(hosts) if len(ports) == 1 else ports
+    named = (f"[{host}]" if ":" in host else quote(host, safe="") for host in hosts)
+    places = (f"{host}:{port}" if port else host for host, port in zip(named, ports, strict=False))
+    return f"postgresql://{','.join(places)}/{quote(str(parts.get('dbname') or ''), safe='')}"
 
 
 def _parts(address: str) -> dict[str, Any]:
