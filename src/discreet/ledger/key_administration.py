@@ -25,9 +25,6 @@ from discreet.ledger.transactions.statements import LedgerWriter
 from discreet.ledger.transactions.store import UnknownOutcomeError
 
 LONGEST_REASON = 2_000
-LOST_ANCHORS = (
-    "the shared anchors were lost, and another store was named: what was charged since a backup may be missing"
-)
 
 
 @public_class
@@ -125,7 +122,7 @@ class KeyAdministration(LedgerQueries):
             if store_id != known:
                 store.create(store_document(self._id, store_id))
         if is_lost and self._look(statements.names):
-            halts.halt_all(self._commit, LOST_ANCHORS)
+            halts.halt_after_lost_anchors(self._commit)
         self._write_certified_act(act, is_lost=is_lost)
         self._place = absolute
         self._load_keys()

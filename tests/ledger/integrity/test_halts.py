@@ -1,14 +1,17 @@
 """What `verify` finds stops the service, here and elsewhere, until somebody recovers."""
 
 import re
+import shutil
 import threading
 from fractions import Fraction
+from functools import partial
 
 import pytest
 
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import State
+from discreet.ledger.integrity import halts
 from discreet.ledger.records import faults
 from tampering import clean, tampering, tenths
 
@@ -122,6 +125,30 @@ def test_verifying_twice_halts_once_and_a_recovery_clears_it(visits, another, ch
     assert visits.recover(reason=REASON)
     charge(visits)
     charge(another())
+
+
+def test_a_halt_after_lost_anchors_is_recognised_by_its_text_as_stored_ledgers_have_it(visits, tamper, tmp_path):
+    """Of all datasets, or of one of them; another finding that begins like it is not one."""
+
+    def is_recognised() -> bool:
+        return visits._look(partial(halts.is_halted_after_lost_anchors, name="visits"))
+
+    assert not is_recognised()
+    visits.share_anchors(tmp_path / "one", reason=REASON)
+    shutil.rmtree(tmp_path / "one")
+    visits.share_anchors(tmp_path / "two", reason=REASON, lost=True)
+    text = "the shared anchors were lost, and another store was named: what was charged since a backup may be missing"
+    assert visits._look(halts.open_halts) == {"": text}
+    for change, expected in [
+        ("dataset = ''", True),
+        ("dataset = 'visits'", True),
+        ("dataset = 'stays'", False),
+        (f"dataset = '', finding = '{text} and more'", False),
+        ("finding = 'the shared anchors were lost'", False),
+        (f"finding = '{text}', cleared = 1", False),
+    ]:
+        tamper(f"UPDATE halts SET {change}")
+        assert is_recognised() is expected, change
 
 
 def test_a_ledger_that_cannot_be_looked_at_is_not_called_tampered_with(visits, another, charge):

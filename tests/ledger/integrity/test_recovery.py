@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, Failure, LedgerError, ParameterError
-from discreet.ledger import Dataset, DatasetCharge, Kind, Receipt, Signer, SQLiteLedger, State, key_administration
-from discreet.ledger.integrity import recovery
+from discreet.ledger import Dataset, DatasetCharge, Kind, Receipt, Signer, SQLiteLedger, State
 from discreet.ledger.records import faults
 from discreet.ledger.records.receipt import receipt_of
 from tampering import TENTH, anchor_file, clean, tenths
@@ -221,10 +220,6 @@ def test_charges_in_flight_are_forfeited_where_the_shared_anchors_were_lost(visi
     visits.share_anchors(tmp_path / "two", reason=REASON, lost=True)
     assert visits.recover(reason=REASON)
     assert visits.state(held.receipt) is State.FORFEITED
-
-
-def test_the_finding_of_lost_anchors_is_known_to_a_recovery():
-    assert key_administration.LOST_ANCHORS.startswith(recovery.LOST_ANCHORS)
 
 
 def test_receipts_that_no_key_of_the_ledger_signed_recover_nothing(visits, charge, tmp_path):

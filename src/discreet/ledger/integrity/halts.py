@@ -11,6 +11,11 @@ from discreet.ledger.records.chain import now
 from discreet.ledger.transactions import statements, steward
 from discreet.ledger.transactions.statements import LedgerWriter
 
+LOST_ANCHORS = (
+    "the shared anchors were lost, and another store was named: what was charged since a backup may be missing"
+)
+"""The finding of the halt after a lost store was replaced. It never changes: open halts in stored ledgers hold it."""
+
 _OPEN = "SELECT id, dataset, finding FROM halts WHERE cleared IS NULL ORDER BY id"
 
 
@@ -27,9 +32,15 @@ def halt_datasets(run: Callable[[Callable[[LedgerWriter], None]], None], found: 
         run(work)
 
 
-def halt_all(commit: Callable[[Callable[[LedgerWriter], None]], object], finding: str) -> None:
-    """Stop serving every dataset until a recovery."""
-    commit(lambda writer: writer.insert("halts", _row("", finding)))
+def halt_after_lost_anchors(commit: Callable[[Callable[[LedgerWriter], None]], object]) -> None:
+    """Stop serving every dataset until a recovery, because the store of shared anchors was lost and replaced."""
+    commit(lambda writer: writer.insert("halts", _row("", LOST_ANCHORS)))
+
+
+def is_halted_after_lost_anchors(writer: LedgerWriter, name: str) -> bool:
+    """Whether a dataset is halted because shared anchors were lost: events that only they showed may be lost too."""
+    rows = writer.rows(_OPEN)
+    return any(row["dataset"] in (name, "") and row["finding"] == LOST_ANCHORS for row in rows)
 
 
 def open_halts(writer: LedgerWriter) -> dict[str, str]:

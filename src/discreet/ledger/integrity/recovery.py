@@ -42,11 +42,8 @@ from discreet.ledger.transactions import statements, steward
 from discreet.ledger.transactions.statements import LedgerWriter
 
 CODE = "recovered"
-LOST_ANCHORS = "the shared anchors were lost"
-"""So begins the finding of a halt after another store of shared anchors was named in the place of a lost one."""
 
 _OF = "SELECT * FROM {} WHERE dataset = :name ORDER BY {}"
-_STOPPED = "SELECT DISTINCT finding FROM halts WHERE dataset IN (:name, '') AND cleared IS NULL"
 _SETTLE = """UPDATE reservations SET state = :state
 WHERE dataset = :dataset AND sequence = :sequence AND state = 'RESERVED'"""
 
@@ -82,7 +79,8 @@ def recover(writer: LedgerWriter, proof: RecoveryEvidence) -> None:
         or any(not held.is_covered(receipt.sequence) for receipt in missing)
         or bool(uncounted_receipts(known, held, missing, proof, ()))
     )
-    may_be_lossy = is_lossy or _is_without_anchors(writer, known.name) or _has_open_receipts(held, proof)
+    has_lost_anchors = halts.is_halted_after_lost_anchors(writer, known.name)
+    may_be_lossy = is_lossy or has_lost_anchors or _has_open_receipts(held, proof)
     if not may_be_lossy and not known.is_halted:
         return
     after = _account_after(known, held, proof, most)
@@ -95,11 +93,6 @@ def recover(writer: LedgerWriter, proof: RecoveryEvidence) -> None:
     is_clean = not open_findings(plan.result(link))
     if is_clean:
         halts.end_halts_of(writer, known.name, link.sequence)
-
-
-def _is_without_anchors(writer: LedgerWriter, name: str) -> bool:
-    """Whether a dataset is halted because anchors are lost: what they knew of it may be lost from the chain too."""
-    return any(row["finding"].startswith(LOST_ANCHORS) for row in writer.rows(_STOPPED, name=name))
 
 
 def _open_charges(held: DatasetRows) -> list[dict[str, Any]]:
