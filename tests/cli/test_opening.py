@@ -58,6 +58,7 @@ def test_an_address_leads_to_postgresql():
         "mysql://r:SECRET@127.0.0.1/l",
         "host=127.0.0.1 dbname=l password=SECRET",
         "postgresql:/r:SECRET@127.0.0.1/l",
+        "r:SECRET@127.0.0.1/l",
     ],
 )
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.errors import LedgerError, ParameterError
+from discreet.errors import LedgerError
 from discreet.ledger import PostgresLedger, SQLiteLedger, open_ledger
 
 
@@ -30,25 +30,6 @@ def test_a_path_that_looks_like_an_address_is_still_a_path(tmp_path, monkeypatch
         assert isinstance(ledger, SQLiteLedger)
     with open_ledger(Path("postgresql:ledger")) as ledger:
         assert isinstance(ledger, SQLiteLedger)
-
-
-@pytest.mark.parametrize(
-    "where",
-    [
-        "host=db dbname=records user=u password=s3cret",
-        "password = s3cret",
-        "postgresql+psycopg://u:s3cret@db/records",
-        " postgresql://u:s3cret@127.0.0.1:1/records",
-        "mysql://u:s3cret@db/records",
-        "postgresql:/u:s3cret@db/records",
-    ],
-)
-def test_an_address_in_other_words_is_refused_unseen_and_makes_no_file(tmp_path, monkeypatch, where):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(ParameterError, match="begins with postgresql://") as caught:
-        open_ledger(where)
-    assert "s3cret" not in str(caught.value)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_address_where_nobody_answers_is_an_error_of_the_ledger_that_names_no_address():

@@ -9,7 +9,8 @@ from discreet.cli.address import in_lower_case, is_address
 from discreet.errors import DiscreetError, ParameterError
 from discreet.home import home, location
 from discreet.ledger import Ledger, LedgerHealth, PostgresLedger, SQLiteLedger
-from discreet.ledger.opening import NO_PLACE, is_other_address
+from discreet.ledger.opening import NO_PLACE
+from discreet.ledger.records.address import is_other_address
 from discreet.ledger.signing_key import signer_at
 
 _SQLITE = b"SQLite format 3\0"

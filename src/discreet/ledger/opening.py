@@ -1,25 +1,14 @@
 """Where a ledger is, from what a user writes: a path, or the address of a PostgreSQL database."""
 
 import os
-import re
 
 from discreet.errors import ParameterError, short_traceback
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.postgres import PostgresLedger
-from discreet.ledger.records.address import in_lower_case, is_address
+from discreet.ledger.records.address import in_lower_case, is_address, is_other_address
 from discreet.ledger.sqlite import SQLiteLedger
 
-_SETTINGS = re.compile(
-    r"^\s*[a-z][a-z0-9+.-]*://|^\s*postgres(ql)?:/"
-    r"|(^|\s)(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=",
-    re.IGNORECASE,
-)
 NO_PLACE = "it is neither a path nor an address that begins with postgresql://"
-
-
-def is_other_address(text: str) -> bool:
-    """Whether a text is an address that does not begin with postgresql://; it may hold a password."""
-    return not is_address(text) and _SETTINGS.search(text) is not None
 
 
 @short_traceback

@@ -5,22 +5,15 @@ ledger signs it.
 """
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from discreet.errors import ParameterError
-from discreet.ledger.records.address import in_lower_case, is_address
+from discreet.ledger.records.address import in_lower_case, is_address, is_other_address
 from discreet.ledger.stores.anchor_database import AnchorDatabase
 from discreet.ledger.stores.anchor_directory import AnchorDirectory
 from discreet.ledger.stores.postgres_errors import public_address
-
-_NO_PATH = re.compile(
-    r"\s*[a-z][a-z0-9+.-]+:/|[^/]*:[^/]*@|\s*(host|hostaddr|port|dbname|user|service)\s*=|.*password\s*=",
-    re.IGNORECASE | re.DOTALL,
-)
-"""What is meant for a driver, and may hold a password: another scheme, or words such as `host=db`."""
 
 
 def anchor_store_at(place: str, ledger: str) -> AnchorDatabase | AnchorDirectory:
@@ -31,12 +24,12 @@ def anchor_store_at(place: str, ledger: str) -> AnchorDatabase | AnchorDirectory
 def absolute_place(place: str | os.PathLike[str]) -> str:
     """An address as it is; a path made absolute, so that it stays the same when the process changes its directory.
 
-    What is neither may hold a password, and is refused without being repeated.
+    An address of another kind may hold a password. It is refused without being repeated.
     """
     text = os.fspath(place)
     if is_address(text):
         return text
-    if _NO_PATH.match(text) or "://" in text:
+    if is_other_address(text):
         raise ParameterError(
             "a place of shared anchors that is neither a path nor an address that discreet knows",
             because="an address begins with postgresql://; anything else would be taken for a directory",
