@@ -1,4 +1,4 @@
-"""How a ledger reaches its store: transactions whose outcome becomes known, charges with a listed key, verification."""
+"""How a ledger reaches its store: transactions whose outcome becomes known, and charges with a listed key."""
 
 import logging
 import os
@@ -391,7 +391,10 @@ class LedgerAccess:
         return before != self._anchor_store_id
 
     def _charge_once(self, request: ChargeRequest) -> Reservation | Waiting | BudgetError:
-        """Charge; where the outcome of the COMMIT is unknown, look it up by the request key under the same locks."""
+        """Charge; where the outcome of the COMMIT is unknown, look for the charge under the same locks.
+
+        It is found by its request key, and recognised by the hash of its own link.
+        """
         try:
             reservation = charges.find_stored_answer(request, self._store.ask, self._is_anchored)
             work = self._for_listed_key(lambda writer: charges.charge(writer, request, self._check))

@@ -87,7 +87,8 @@ class KeyAdministration(LedgerQueries):
             place: Path of a directory that all of them mount, or address of a PostgreSQL database that is not the
                 ledger's. A path is recorded as an absolute one; of an address only host, port and database are.
             reason: Reason, which the ledger records.
-            lost: Whether the present store is lost for good. Nothing is charged then before `recover`. Default False.
+            lost: Whether the present store is lost for good. Nothing is charged then before `recover`.
+                Ignored while the present store can be reached. Default False.
 
         Raises:
             ParameterError: If it is neither a path nor an address of PostgreSQL, the directory above is not there, or
@@ -97,7 +98,7 @@ class KeyAdministration(LedgerQueries):
         label(reason, "reason", most=LONGEST_REASON)
         self._refuse_service()
         self._load_keys()
-        self._refuse_unreachable_store(is_lost=lost)
+        self._refuse_unreachable_store(may_be_lost=lost)
         if self._key.anchors_fault is not None:  # a recovery needs a store: nothing is charged before it anyway
             self._detector.acts.compare_with_home(self._key.register)
             self._put_back_acts()
@@ -106,8 +107,9 @@ class KeyAdministration(LedgerQueries):
             self._refuse_behind()
         absolute = absolute_place(place)
         refuse_missing_mount(absolute)
-        is_lost = self._key.anchors_fault is not None
-        if is_lost and absolute == self._place:
+        # Read again: the calls above reload the keys, and may have found the store gone, or reached it again.
+        is_unreachable = self._key.anchors_fault is not None
+        if is_unreachable and absolute == self._place:
             raise ParameterError(
                 "a new store of shared anchors at the place where this process looks for the former one",
                 because="the former anchors would count as lost, and every dataset would be halted",
@@ -121,17 +123,17 @@ class KeyAdministration(LedgerQueries):
             act = self._owner_act(ActKind.ANCHORED, store_id, name=name, reason=reason)
             if store_id != known:
                 store.create(store_document(self._id, store_id))
-        if is_lost and self._look(statements.names):
+        if is_unreachable and self._look(statements.names):
             halts.halt_after_lost_anchors(self._commit)
-        self._write_certified_act(act, is_lost=is_lost)
+        self._write_certified_act(act, is_lost=is_unreachable)
         self._place = absolute
         self._load_keys()
-        if not is_lost:
+        if not is_unreachable:
             self.anchor()
 
-    def _refuse_unreachable_store(self, *, is_lost: bool) -> None:
+    def _refuse_unreachable_store(self, *, may_be_lost: bool) -> None:
         """Refuse another store while the present one is only out of reach of this process: every dataset would halt."""
-        if self._key.anchors_fault is not None and not is_lost:
+        if self._key.anchors_fault is not None and not may_be_lost:
             raise ParameterError(
                 f"another store of shared anchors than the one at {self._key.register.place!r}",
                 because=f"it would count as lost, and every dataset would be halted; {self._key.anchors_fault}",

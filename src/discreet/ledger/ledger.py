@@ -333,12 +333,14 @@ class Ledger(KeyAdministration):
     def recover(self, *, reason: str, receipts: Iterable[Receipt] = ()) -> Verification:
         """Serve again after damage or an old copy: totals become the most that any evidence shows.
 
-        Evidence is the store, its chain, its anchors, what was verified, and signed receipts. Nothing is lowered.
-        Charges in flight are forfeited. A dataset whose declaration was changed stays halted.
+        Evidence is the store, its chain, its anchors, what was verified, and signed receipts. No total is lowered; a
+        budget may be. Charges in flight are forfeited where history may be lost. A dataset whose declaration was
+        changed stays halted.
 
         Args:
             reason: Reason, which the ledger records.
-            receipts: Receipts that must be in the chain. Default: none.
+            receipts: Signed receipts of charges that the chain may lack. Each is added to the total unless other
+                evidence counts it already. Default: none.
 
         Returns:
             The findings that remain.

@@ -17,7 +17,7 @@ from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.transactions import statements
 
 SKEWS = 10
-"""Times of two machines say which was first where they differ by more than so many times what times fall by."""
+"""Times of two machines are ordered only if they differ by more than this multiple of the largest fall in a chain."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)

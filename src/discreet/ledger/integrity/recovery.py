@@ -1,9 +1,12 @@
-"""After damage, or an older copy put back: collect all evidence, and go on from the most it shows.
+"""Recovery of a dataset after damage, or after an older copy of the store was put back.
 
-Nothing is ever lowered. A recovery is an event like any other: it says what was wrong, what was known and who decided;
-sequence numbers that receipts or anchors saw are not used again. What was in flight may have been answered in a history
-that is lost, so it is forfeited: answered again, one charge would have paid for two answers. So it is where the anchors
-that would show that history are lost too, and where somebody holds a receipt of the charge.
+A recovery collects all evidence and raises the total to the most that it shows. No total is lowered; a budget may be.
+It is an event in the chain, which records the reason, the old and the new state, and the receipts and anchors that it
+counted. Sequence numbers that receipts or anchors have are not used again.
+
+A charge without an outcome may have one in a lost history. It is forfeited: if it were answered again, one charge would
+pay for two answers. This is done where history is lost, where shared anchors that would show it are lost, and where a
+receipt of the charge is given.
 """
 
 from collections import Counter
@@ -135,9 +138,10 @@ def _smallest_budget(every: list[Budget]) -> Budget:
 
 
 def _at_a_known_order(after: Account, known: Account, held: DatasetRows) -> Account:
-    """What was spent by rho, which bounds all orders that what is left of the history may be of.
+    """The account with its total at every Renyi order, bounded by rho.
 
-    The order stays where the row and the chain agree on it.
+    The orders under which lost charges were counted are unknown, and rho bounds the divergence at each of them. The
+    account's own order is kept if the row and the chain agree on it and the budget is unchanged.
     """
     is_kept = after.budget == known.budget and order_text(known.order) == recorded_order(held)
     budget, spent = after.budget.at_order(known.order if is_kept else None), after.spent.at_any_order

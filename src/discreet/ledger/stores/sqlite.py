@@ -6,7 +6,7 @@ that inherited one would believe in file locks that it does not hold. Parent and
 
 WAL with synchronous=FULL: a commit returns after its own fsync, so no acknowledged charge is lost when power fails
 (in DELETE mode that takes synchronous=EXTRA, since the commit is an unlink), and readers never wait for writers. The
-privacy cost is that a running ledger is the file together with its -wal: copy it with SQLite's backup, not with cp.
+drawback: a running ledger is the file together with its -wal, so copy it with SQLite's backup, not with cp.
 """
 
 import contextlib

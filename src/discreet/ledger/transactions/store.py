@@ -2,7 +2,8 @@
 
 A piece of work reads under the locks it needs and says what to write; the store writes and commits in one go. Work that
 did not reach its COMMIT left nothing behind and is simply run again (a lost connection, a deadlock), so it must have no
-effect of its own. A COMMIT whose outcome is unknown is reported as such, and looked up by the key that it would leave.
+effect of its own. A COMMIT whose outcome is unknown is reported as such. A charge is then found by its request key
+and recognised by the hash of its own link.
 """
 
 from collections.abc import Callable, Mapping
