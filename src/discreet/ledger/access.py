@@ -23,7 +23,7 @@ from discreet.ledger.stores.anchor_places import absolute_place, anchor_store_at
 from discreet.ledger.transactions import charge as charges
 from discreet.ledger.transactions import key_register, other_releases, statements
 from discreet.ledger.transactions.charge import ChargeRequest, Waiting
-from discreet.ledger.transactions.statements import LedgerWriter
+from discreet.ledger.transactions.statements import LedgerWriter, Look
 from discreet.ledger.transactions.store import Store, UnknownOutcomeError
 
 T = TypeVar("T")
@@ -218,26 +218,21 @@ class LedgerAccess:
         A dataset that an older copy lacks altogether may be registered again: no evidence holds its declaration.
         """
         self._load_keys()
-        work_of_owner = self._for_listed_key(work)
 
-        def refuse_behind(writer: LedgerWriter) -> T:
-            result = work_of_owner(writer)
+        def check(writer: LedgerWriter) -> None:
             if writer.heads:
                 self._detector.refuse_behind(lambda: {*statements.names(writer)} - writer.new)
-            return result
 
-        return self._run(refuse_behind)
+        return self._run(_checked(self._for_listed_key(work), check))
 
     def _for_listed_key(self, work: Callable[[LedgerWriter], T]) -> Callable[[LedgerWriter], T]:
         """The work, which is undone where it would change something and the key of this process is not listed."""
 
-        def refuse_changes(writer: LedgerWriter) -> T:
-            result = work(writer)
+        def check(writer: LedgerWriter) -> None:
             if writer.heads:
                 self._key.refuse_unusable_key()
-            return result
 
-        return refuse_changes
+        return _checked(work, check)
 
     def _check(self, account: Account) -> None:
         """Refuse an account that is behind what was seen, and a charge by what the register of keys said before."""
@@ -264,24 +259,15 @@ class LedgerAccess:
 
     def _is_anchored(self, name: str, sequence: int, writer: LedgerWriter | None = None) -> bool:
         """Whether machines that share anchors know of an event; `writer` is the transaction of the caller, if any."""
-
-        def look(work: Callable[[LedgerWriter], T]) -> T:
-            return self._look(work) if writer is None else work(writer)
-
+        look: Look = self._look if writer is None else lambda work: work(writer)
         return self._key.anchors_fault is None and self._detector.is_anchored(name, sequence, look)
 
     def _run(self, work: Callable[[LedgerWriter], T]) -> T:
         """Run work, and anchor where its chains stand before its result is used; again where keys changed meanwhile."""
-
-        def work_and_check(writer: LedgerWriter) -> T:
-            result = work(writer)
-            self._check_work(writer)
-            return result
-
         for _ in range(MOST_RETRIES):
             self._read_news()
             try:
-                result, writer = self._commit(work_and_check)
+                result, writer = self._commit(_checked(work, self._check_work))
             except KeysChangedError:
                 self._load_keys()
                 continue
@@ -435,6 +421,17 @@ def _after_commit() -> Iterator[None]:
         if str(error) in faults.WITHOUT_CONTACT:
             raise UnknownOutcomeError from None
         raise
+
+
+def _checked(work: Callable[[LedgerWriter], T], check: Callable[[LedgerWriter], None]) -> Callable[[LedgerWriter], T]:
+    """Work that is followed by a check, which undoes it by raising an error."""
+
+    def checked(writer: LedgerWriter) -> T:
+        result = work(writer)
+        check(writer)
+        return result
+
+    return checked
 
 
 def _pending() -> PendingError:

@@ -96,7 +96,7 @@ class RollbackDetector:
         self._rollback_evidence.shared = shared
         self._anchored.clear()
         if before is not None:
-            shared.adopt(before, self._heads_in_chains)
+            shared.adopt(before, self._settled_heads)
             before.close()
         self._find_behind()
         self._publish()
@@ -109,14 +109,14 @@ class RollbackDetector:
         published = {anchor.head for anchor in shared.every()}
         own = [anchor for anchor in self._rollback_evidence.at_home() if anchor.dataset in self._behind]
         missing = [anchor for anchor in own if anchor.head not in published]
-        settled = self._heads_in_chains(missing)
+        settled = self._settled_heads(missing)
         lost = [anchor for anchor in missing if anchor.head not in settled]
         if lost:
             shared.add_lost_anchors(lost)
 
-    def _heads_in_chains(self, anchors: list[Anchor]) -> set[str]:
+    def _settled_heads(self, anchors: list[Anchor]) -> set[str]:
         """The heads of those anchors that the chains hold, or that a recovery counted."""
-        found: set[str] = self._look(partial(_settled_heads, anchors=anchors))
+        found: set[str] = self._look(partial(_heads_where, anchors=anchors, holds=_is_settled))
         return found
 
     def drop_shared_anchors(self) -> None:
@@ -127,7 +127,7 @@ class RollbackDetector:
     def merge_shared_anchors(self) -> None:
         """Merge the documents of machines, where there are many and the store is behind none."""
         if self._rollback_evidence.shared is not None and not self._behind and not self.acts.are_behind:
-            self._rollback_evidence.shared.merge(self._heads_in_chains)
+            self._rollback_evidence.shared.merge(self._settled_heads)
 
     def anchored_by(self) -> dict[str, str]:
         """The keys that signed the latest anchors of this ledger, with the datasets that they anchored."""
@@ -199,7 +199,7 @@ class RollbackDetector:
             return False
         revision, anchors = shared.revision, [*shared.every()]
         new = [each for each in anchors if each.head not in self._heads_read[1]]
-        known = self._heads_read[1] | self._look(partial(_heads_without_fork, anchors=new))
+        known = self._heads_read[1] | self._look(partial(_heads_where, anchors=new, holds=_shows_no_fork))
         self._heads_read = revision, frozenset(each.head for each in anchors if each.head in known)
         return any(each.head not in known for each in new)
 
@@ -242,7 +242,7 @@ class RollbackDetector:
         if any(each is not None and _ends_otherwise(account, each) for account, each in seen_before):
             raise LedgerError(faults.BEHIND)
         with self._process_lock():
-            positions = [self._anchor(account) for account in given]
+            positions = [self._anchor_of(account) for account in given]
             seen = {each.dataset: self._seen[each.dataset] for each in positions if each.dataset in self._seen}
             self._remember(positions)
             due = [each for each in positions if self._is_due(each)]
@@ -251,12 +251,12 @@ class RollbackDetector:
 
     def anchor(self, accounts: Iterable[Account]) -> None:
         """Anchor where these chains stand, unless an anchor is not in its chain."""
-        positions = [self._anchor(account) for account in accounts]
+        positions = [self._anchor_of(account) for account in accounts]
         self._write(positions, {}, {each.dataset for each in positions})
 
     def anchor_recovery(self, accounts: Iterable[Account]) -> None:
         """Anchor the heads of recovered chains, in place of earlier anchors."""
-        positions = [self._anchor(account) for account in accounts]
+        positions = [self._anchor_of(account) for account in accounts]
         with self._process_lock():
             self._remember(positions)
         self._append(positions, {each.dataset for each in positions})
@@ -364,7 +364,7 @@ class RollbackDetector:
         anchors = self.anchors()
         candidates = [anchor for name, anchor in anchors.items() if seen is None or name in seen]
         if seen is None:
-            candidates += self._rollback_evidence.unknown_anchors(partial(_is_in_the_chain, writer))
+            candidates += self._rollback_evidence.unknown_anchors(partial(_shows_no_fork, writer))
         lost = [anchor for anchor in candidates if self._reason_behind(writer, anchor) is not None]
         positions = (position for position in (seen or {}).values() if position is not None)
         return lost + [position for position in positions if self._is_lost_position(writer, position)]
@@ -422,7 +422,7 @@ class RollbackDetector:
     def _store_id(self) -> str | None:
         return None if self._rollback_evidence.shared is None else self._rollback_evidence.shared.store_id
 
-    def _anchor(self, account: Account) -> Anchor:
+    def _anchor_of(self, account: Account) -> Anchor:
         return Anchor(
             ledger=self._ledger,
             dataset=account.name,
@@ -437,8 +437,8 @@ class RollbackDetector:
         )
 
 
-def _is_in_the_chain(writer: LedgerWriter, anchor: Anchor) -> bool:
-    """Whether the chain holds the anchored event or a recovery counted it; a chain too short is detected by its end."""
+def _shows_no_fork(writer: LedgerWriter, anchor: Anchor) -> bool:
+    """Whether an anchor is settled, or the chain too short to hold its event: such a chain is detected by its end."""
     last = writer.row("SELECT sequence FROM datasets WHERE name = :name", name=anchor.dataset)
     return last is None or last["sequence"] < anchor.sequence or _is_settled(writer, anchor)
 
@@ -461,13 +461,11 @@ def _is_settled(writer: LedgerWriter, anchor: Anchor) -> bool:
     return is_counted(anchor, [parse_object(each["detail"]) for each in writer.rows(_RECOVERIES, name=anchor.dataset)])
 
 
-def _heads_without_fork(writer: LedgerWriter, anchors: list[Anchor]) -> frozenset[str]:
-    """The heads of those anchors that show no fork."""
-    return frozenset(anchor.head for anchor in anchors if _is_in_the_chain(writer, anchor))
-
-
-def _settled_heads(writer: LedgerWriter, anchors: list[Anchor]) -> set[str]:
-    return {anchor.head for anchor in anchors if _is_settled(writer, anchor)}
+def _heads_where(
+    writer: LedgerWriter, anchors: list[Anchor], holds: Callable[[LedgerWriter, Anchor], bool]
+) -> set[str]:
+    """The heads of those anchors of which something holds."""
+    return {anchor.head for anchor in anchors if holds(writer, anchor)}
 
 
 def _sequences(anchors: Iterable[Anchor]) -> dict[str, int]:

@@ -48,14 +48,14 @@ LONGEST_LEASE = 86_400_000
 class StoredCharge:
     """A charge as the store holds it: its link, where it stands, whose attempt holds it, and its answer if any."""
 
-    def __init__(self, row: Row, *, longest_lease: int) -> None:
+    def __init__(self, row: Row) -> None:
         self.link = link_of(row)
         if self.link.hash != row["hash"]:  # what is read here is signed, and answered from
             raise LedgerError(faults.DAMAGED)
         self.state = State(row["state"])
         self.attempt = int(row["attempt"])
         left = row["lease"] - row["clock"]
-        self.is_expired = not 0 < left <= longest_lease
+        self.is_expired = not 0 < left <= LONGEST_LEASE
         self.is_halted = bool(row["halts"])
         self.concluded: int | None = row["concluded"]
         """Number of the event that has its answer; None where it has none."""
@@ -89,7 +89,7 @@ def place_question(reference: ChargeReference) -> Statement:
 
 def charge_in(rows: list[Row]) -> StoredCharge | None:
     """The charge in what was read, or None."""
-    return StoredCharge(rows[0], longest_lease=LONGEST_LEASE) if rows else None
+    return StoredCharge(rows[0]) if rows else None
 
 
 def find_charge(writer: LedgerWriter, reference: ChargeReference) -> StoredCharge:
