@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import accounting, events
-from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, NOTHING, RHO_UNITS, Cost, cost, restate
+from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, NOTHING, RHO_UNITS, Cost, cost, restate, total_cost
 from discreet.accounting.filters import Budget
 from discreet.accounting.renyi import divergence_over_order
 
@@ -96,3 +96,9 @@ def test_the_parts_of_an_event_add_up_at_an_order():
     single = cost(one, order).renyi
     for seven in (events.RepeatedEvent(one, 7), events.ComposedEvent((one,) * 7)):
         assert 7 * (single - 1) <= cost(seven, order).renyi <= 7 * single
+
+
+def test_a_total_is_the_sum_in_each_component_and_has_no_epsilon_where_one_cost_has_none():
+    assert total_cost([]) == NOTHING
+    assert total_cost([Cost(1, 2, 3, 4), Cost(10, 20, 30, 40)]) == Cost(11, 22, 33, 44)
+    assert total_cost(iter([Cost(1, 2, 3, 4), Cost(None, 20, 30, 40)])) == Cost(None, 22, 33, 44)

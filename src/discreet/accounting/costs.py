@@ -5,6 +5,7 @@ divided by it: then Gaussian noise costs its rho at every order, and one cap ser
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -161,6 +162,25 @@ def cost(event: events.Event, order: Fraction | None = None) -> Cost:
         units_up(exact.delta, DELTA_UNITS),
         units_up(exact.rho if order is None else divergence_over_order(event, order), RHO_UNITS),
     )
+
+
+@short_traceback
+def total_cost(costs: Iterable[Cost]) -> Cost:
+    """The sum of costs of events; without a finite epsilon where one of them has none.
+
+    Args:
+        costs: The costs.
+
+    Returns:
+        Their sum in each component.
+
+    Example:
+        >>> import discreet as dp
+        >>> half = dp.accounting.costs.cost(dp.events.PureEvent(0.5))
+        >>> dp.accounting.costs.total_cost([half, half]).epsilon
+        1000000000000
+    """
+    return sum(costs, NOTHING)
 
 
 @short_traceback

@@ -8,10 +8,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
-from discreet.accounting.costs import Cost
+from discreet.accounting.costs import Cost, total_cost
 from discreet.ledger.integrity.anchors import Anchor, covers
 from discreet.ledger.records.receipt import Receipt
-from discreet.ledger.transactions import statements
 
 
 @dataclass(frozen=True)
@@ -81,8 +80,7 @@ def are_all_receipts(receipts: Collection[Receipt], stretch: Stretch) -> bool:
     if not within or not _is_in_order(places, stretch.anchors):
         return False
     return all(
-        stretch.spent + statements.total(each.cost for each in within if each.sequence <= anchor.sequence)
-        == anchor.spent
+        stretch.spent + total_cost(each.cost for each in within if each.sequence <= anchor.sequence) == anchor.spent
         for anchor in stretch.anchors
     )
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import Any
 
-from discreet.accounting.costs import LARGEST_UNITS, NOTHING, Cost
+from discreet.accounting.costs import LARGEST_UNITS, NOTHING, Cost, total_cost
 from discreet.ledger.integrity.anchors import Anchor, covers, highest
 from discreet.ledger.integrity.evidence import DatasetRows
 from discreet.ledger.integrity.lost_histories import LostHistory, Stretch, ancestry, are_all_receipts, lost_histories
@@ -14,7 +14,6 @@ from discreet.ledger.records.account import Account
 from discreet.ledger.records.canonical_text import parse_object
 from discreet.ledger.records.chain import Kind, cost_in
 from discreet.ledger.records.receipt import Receipt
-from discreet.ledger.transactions import statements
 
 SKEWS = 10
 """Times of two machines are ordered only if they differ by more than this multiple of the largest fall in a chain."""
@@ -75,7 +74,7 @@ def recovered_total(known: Account, held: DatasetRows, missing: list[Receipt], p
         _spent_here(known, held, proof) + receipt_total(uncounted_receipts(known, held, missing, proof, ())),
         [
             event_total(held.events),
-            event_total(held.intact(Kind.RESERVED)) + statements.total(lost),
+            event_total(held.intact(Kind.RESERVED)) + total_cost(lost),
             _anchored_cost(known, held, missing, proof),
             _cost_with_forks(known, held, missing, proof),
             *_capped_totals(held),
@@ -156,7 +155,7 @@ def _cost_with_forks(known: Account, held: DatasetRows, missing: list[Receipt], 
     parted = [_stretch_beside(each, held, proof) for each in forks]
     beside = (difference(fork.last.spent, each.spent) for fork, each in zip(forks, parted, strict=True))
     lost = [*([Stretch(known.sequence, known.spent, ahead.anchors)] if ahead else []), *parted]
-    return spent + statements.total(beside) + receipt_total(uncounted_receipts(known, held, missing, proof, lost))
+    return spent + total_cost(beside) + receipt_total(uncounted_receipts(known, held, missing, proof, lost))
 
 
 def _stretch_beside(fork: LostHistory, held: DatasetRows, proof: RecoveryEvidence) -> Stretch:
@@ -229,12 +228,12 @@ def _moment(time: object) -> int:
 
 def receipt_total(receipts: Iterable[Receipt]) -> Cost:
     """The sum of the costs of receipts."""
-    return statements.total(receipt.cost for receipt in receipts)
+    return total_cost(receipt.cost for receipt in receipts)
 
 
 def event_total(events: Iterable[dict[str, Any]]) -> Cost:
     """The sum of the costs of events."""
-    return statements.total(cost_in(row, "cost") for row in events)
+    return total_cost(cost_in(row, "cost") for row in events)
 
 
 def difference(most: Cost, charged: Cost) -> Cost:

@@ -416,8 +416,3 @@ def entries(writer: LedgerWriter, name: str) -> Iterator[Entry]:
             query=None if row["description"] is None else query_of(row["description"]),
             sha256=link.digest if link.kind == Kind.PUBLISHED else None,
         )
-
-
-def total(costs: Iterable[Cost]) -> Cost:
-    """The sum of costs."""
-    return sum(costs, NOTHING)
