@@ -20,6 +20,7 @@ from discreet.ledger.integrity import halts
 from discreet.ledger.integrity.anchors import Anchor, highest, reason_behind
 from discreet.ledger.integrity.evidence import LEAST, MOST, OUTCOMES, DatasetRows
 from discreet.ledger.integrity.recovered_total import (
+    RecoveryCase,
     RecoveryEvidence,
     difference,
     event_total,
@@ -72,25 +73,25 @@ def recover(writer: LedgerWriter, proof: RecoveryEvidence) -> None:
     if known is None:
         return
     held = dataset_rows(writer, known.name)
-    missing = proof.missing(held)
-    most = recovered_total(known, held, missing, proof)
+    case = RecoveryCase(known, held, proof)
+    most = recovered_total(case)
     is_lossy = (
         bool(open_findings(held))
         or most != known.spent
         or _is_behind(known, held, proof.anchor)
-        or bool(proof.lost_anchors(held))
-        or any(not held.is_covered(receipt.sequence) for receipt in missing)
-        or bool(uncounted_receipts(known, held, missing, proof, ()))
+        or bool(case.lost_anchors)
+        or any(not held.is_covered(receipt.sequence) for receipt in case.missing)
+        or bool(uncounted_receipts(case, ()))
     )
     has_lost_anchors = halts.is_halted_after_lost_anchors(writer, known.name)
     may_be_lossy = is_lossy or has_lost_anchors or _has_open_receipts(held, proof)
     if not may_be_lossy and not known.is_halted:
         return
-    after = _account_after(known, held, proof, most)
+    after = _account_after(case, most)
     if is_lossy:
         after = _at_a_known_order(after, known, held)
-    shares = _repaired_shares(held, missing, is_lossy=is_lossy)
-    plan = _RecoveryPlan(known, after, held, proof, missing, shares, may_be_lossy)
+    shares = _repaired_shares(held, case.missing, is_lossy=is_lossy)
+    plan = _RecoveryPlan(case, after, shares, may_be_lossy)
     link = plan.link()
     plan.carry_out(writer, link)
     is_clean = not open_findings(plan.result(link))
@@ -116,14 +117,14 @@ def _is_behind(known: Account, held: DatasetRows, anchor: Anchor | None) -> bool
     return reason_behind(anchor, sequence=known.sequence, head_at=held.heads.get, spent=known.spent) is not None
 
 
-def _account_after(known: Account, held: DatasetRows, proof: RecoveryEvidence, most: Cost) -> Account:
+def _account_after(case: RecoveryCase, most: Cost) -> Account:
     """The account as recovered, under the smallest budget in the row, the chain or an anchor of a lost history.
 
     Where they do not agree, somebody changed one of them; a cap that was raised and is lost is raised again.
     """
-    recorded = recorded_budget(held)
+    known, recorded = case.known, recorded_budget(case.held)
     every = [known.budget, *([] if recorded is None else [budget_of(recorded)])]
-    every += [budget_of(anchor.budget) for anchor in proof.lost_anchors(held)]
+    every += [budget_of(anchor.budget) for anchor in case.lost_anchors]
     budget = _smallest_budget(every)
     return replace(known, budget=budget, caps=_caps(known, budget), spent=most, floor=most)
 
@@ -180,16 +181,13 @@ def _repaired_shares(held: DatasetRows, missing: list[Receipt], *, is_lossy: boo
 
 @dataclass(frozen=True)
 class _RecoveryPlan:
-    """A recovery: what is known, what the account and the shares become, and why.
+    """A recovery: the case, and what the account and the shares become.
 
     `may_be_lossy` where history is lost, or may be.
     """
 
-    known: Account
+    case: RecoveryCase
     after: Account
-    held: DatasetRows
-    proof: RecoveryEvidence
-    missing: list[Receipt]
     shares: dict[str, AnalystTotals]
     may_be_lossy: bool
 
@@ -202,56 +200,59 @@ class _RecoveryPlan:
         """What the store holds after it."""
         written = [link, *self._forfeits(link)]
         failed = Counter(each.analyst for each in written)
-        rows = {row["analyst"]: row for row in self.held.shares}
-        rows |= {analyst: own.row(self.held.name, analyst) for analyst, own in self.shares.items()}
+        rows = {row["analyst"]: row for row in self.case.held.shares}
+        rows |= {analyst: own.row(self.case.held.name, analyst) for analyst, own in self.shares.items()}
         settled = self._reservation_states(written)
         return replace(
-            self.held,
+            self.case.held,
             dataset=self.after.row() | {"sequence": written[-1].sequence, "head": written[-1].hash},
-            events=[*self.held.events, *map(columns_of, written)],
+            events=[*self.case.held.events, *map(columns_of, written)],
             shares=[row | {"failures": row["failures"] + failed[row["analyst"]]} for row in rows.values()],
             reservations=[
-                row | {"state": settled.get(row["sequence"], row["state"])} for row in self.held.reservations
+                row | {"state": settled.get(row["sequence"], row["state"])} for row in self.case.held.reservations
             ],
         )
 
     def carry_out(self, writer: LedgerWriter, link: ChainLink) -> None:
         """Write the event, the shares, and what becomes of charges in flight."""
-        account = writer.set_budget(self.known, link, self.after)
-        there = {row["analyst"] for row in self.held.shares}
+        account = writer.set_budget(self.case.known, link, self.after)
+        there = {row["analyst"] for row in self.case.held.shares}
         for analyst, own in self.shares.items():
-            row = own.row(self.held.name, analyst)
+            row = own.row(self.case.held.name, analyst)
             writer.write_as_steward(steward.REPAIR_SHARE if analyst in there else steward.ADD_SHARE, row)
         forfeits = self._forfeits(link)
         for forfeit in forfeits:
             account = writer.append(account, forfeit)
-            statements.fail(writer, self.held.name, forfeit.analyst or "")
+            statements.fail(writer, self.case.held.name, forfeit.analyst or "")
         for sequence, state in self._reservation_states(forfeits).items():
-            writer.write(_SETTLE, {"dataset": self.held.name, "sequence": sequence, "state": state})
+            writer.write(_SETTLE, {"dataset": self.case.held.name, "sequence": sequence, "state": state})
 
     def _link(self, accepted: list[list[str]]) -> ChainLink:
-        anchor, charged = self.proof.anchor, event_total(self.held.events)
-        used = [self.known.sequence, 0 if anchor is None else anchor.sequence]
-        used += [*(row["sequence"] for row in self.held.events), *(receipt.sequence for receipt in self.missing)]
+        anchor, charged = self.case.proof.anchor, event_total(self.case.held.events)
+        used = [self.case.known.sequence, 0 if anchor is None else anchor.sequence]
+        used += [
+            *(row["sequence"] for row in self.case.held.events),
+            *(receipt.sequence for receipt in self.case.missing),
+        ]
         if max(used) > MOST_EVENTS:
             raise LedgerError(faults.FORGED_NUMBER)
-        return self.known.link(
+        return self.case.known.link(
             Kind.RECOVERED,
-            version=max((row["version"] for row in self.held.versions), default=1),
+            version=max((row["version"] for row in self.case.held.versions), default=1),
             after=max(used),
             cost=difference(self.after.spent, charged),
             detail=canonical(self._detail() | {"accepted": accepted}),
         )
 
     def _detail(self) -> dict[str, Any]:
-        known, after, anchor = self.known, self.after, self.proof.anchor
+        known, after, anchor = self.case.known, self.after, self.case.proof.anchor
         return {
-            "reason": self.proof.reason,
+            "reason": self.case.proof.reason,
             "from": {"sequence": known.sequence, "head": known.head},
-            "receipts": {each.hash: each.cost.units() for each in self.missing},
+            "receipts": {each.hash: each.cost.units() for each in self.case.missing},
             "anchor": None if anchor is None else anchor.sequence,
-            "anchors": [each.head for each in self.proof.lost_anchors(self.held)],
-            "shared": self.proof.shared,
+            "anchors": [each.head for each in self.case.lost_anchors],
+            "shared": self.case.proof.shared,
             "old": {"budget": budget_columns(known.budget), "spent": known.spent.units()},
             "new": {
                 "budget": budget_columns(after.budget),
@@ -265,7 +266,7 @@ class _RecoveryPlan:
     def _forfeits(self, link: ChainLink) -> list[ChainLink]:
         """Charges without an outcome may have one in a history that is lost, whether or not anything shows it."""
         account, links = replace(self.after, sequence=link.sequence, head=link.hash), []
-        for row in _open_charges(self.held) if self.may_be_lossy else ():
+        for row in _open_charges(self.case.held) if self.may_be_lossy else ():
             columns = {name: row[name] for name in ("version", "analyst", "question")}
             detail = canonical({"code": CODE})
             links.append(account.link(Kind.FORFEITED, reservation=row["sequence"], detail=detail, **columns))
@@ -274,7 +275,7 @@ class _RecoveryPlan:
 
     def _reservation_states(self, written: list[ChainLink]) -> dict[int, str]:
         """The states of reservations that stand open though the chain, with what is written now, concludes them."""
-        outcomes = {row["reservation"]: str(row["kind"]) for row in self.held.of_kind(*OUTCOMES)}
+        outcomes = {row["reservation"]: str(row["kind"]) for row in self.case.held.of_kind(*OUTCOMES)}
         outcomes |= {each.reservation: str(each.kind) for each in written if each.reservation is not None}
-        held = [row["sequence"] for row in self.held.reservations if row["state"] == State.RESERVED]
+        held = [row["sequence"] for row in self.case.held.reservations if row["state"] == State.RESERVED]
         return {sequence: outcomes[sequence] for sequence in held if sequence in outcomes}
