@@ -7,8 +7,7 @@ from typing import Any
 from discreet.ledger import Ledger, ListedKey
 from discreet.ledger.records.key_acts import ActKind, KeyAct
 from discreet.ledger.records.signatures import key_id
-from discreet.ledger.reporting.health import with_commands_apart
-from discreet.ledger.reporting.tables import WIDTH
+from discreet.ledger.reporting.tables import WIDTH, with_commands_apart
 
 REVOKED, SUCCEEDED, REPLACED = "revoked", "succeeded", "replaced"
 _SAME_NAME = (

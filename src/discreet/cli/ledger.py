@@ -23,10 +23,9 @@ from discreet.ledger import Entry, Ledger, Receipt, ReleaseKind
 from discreet.ledger.ledger import OWNER
 from discreet.ledger.records.quota import EVERYONE, NoChange
 from discreet.ledger.records.receipt import cost_texts
-from discreet.ledger.reporting.health import with_commands_apart
 from discreet.ledger.reporting.report import DELTAS, Overview
 from discreet.ledger.reporting.spending import plain
-from discreet.ledger.reporting.tables import WIDTH
+from discreet.ledger.reporting.tables import WIDTH, with_commands_apart
 
 EVERY_DATASET = "every dataset"
 

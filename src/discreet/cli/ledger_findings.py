@@ -14,9 +14,9 @@ from discreet.errors import LedgerError
 from discreet.ledger import Ledger, LedgerHealth, Verification
 from discreet.ledger.integrity.findings import UNREADABLE_ROWS
 from discreet.ledger.records import faults
-from discreet.ledger.reporting.health import CURE, DatasetHealth, with_commands_apart
+from discreet.ledger.reporting.health import CURE, DatasetHealth
 from discreet.ledger.reporting.spending import SpendingTotal, plain_up, text_up
-from discreet.ledger.reporting.tables import WIDTH
+from discreet.ledger.reporting.tables import WIDTH, with_commands_apart
 
 
 def waiting(what: str) -> Status:

@@ -24,7 +24,6 @@ from discreet.ledger.reporting.health import (
     HealthRows,
     KeyHealth,
     ledger_health,
-    with_commands_apart,
 )
 from discreet.ledger.stores import postgres_schema, sqlite_schema
 from discreet.ledger.transactions.store import RoleRights
@@ -340,17 +339,6 @@ def test_a_command_in_a_problem_stands_alone_on_its_line_without_the_comma_after
     lines = str(look()).splitlines()
     assert "      discreet ledger recover --ledger LEDGER --reason TEXT" in lines
     assert max(map(len, lines)) <= 80
-
-
-SENTENCES = {name: text for name, text in vars(faults).items() if name.isupper() and isinstance(text, str)}
-
-
-@pytest.mark.parametrize("sentence", SENTENCES.values(), ids=SENTENCES.keys())
-def test_commands_in_sentences_are_whole_in_lines_of_a_page(sentence):
-    lines = with_commands_apart(sentence, 78)
-    assert max(map(len, lines)) <= 78
-    words = " ".join(line.strip() for line in lines).split()
-    assert [each.rstrip(",;.") for each in words] == [each.rstrip(",;.") for each in sentence.split()]
 
 
 def test_a_ledger_without_datasets_is_healthy_and_prints(ledger, look):

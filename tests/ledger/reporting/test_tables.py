@@ -1,7 +1,11 @@
 """Tables fit a terminal, and nothing in them is markup."""
 
-from discreet.ledger.reporting.tables import TextTable, html_page, shorten, text_page
+import pytest
 
+from discreet.ledger.records import faults
+from discreet.ledger.reporting.tables import TextTable, html_page, shorten, text_page, with_commands_apart
+
+SENTENCES = {name: text for name, text in vars(faults).items() if name.isupper() and isinstance(text, str)}
 SMALL = TextTable(("name", "spent"), (("visits", "0.35"), ("lab", "1")), "<>")
 
 
@@ -39,3 +43,20 @@ def test_html_holds_no_markup_from_cells():
     page = html_page("<title>", [TextTable(("<head>",), (("<cell>",),), "<", "<more>")], ["<note>"])
     assert not any(f"<{name}>" in page for name in ("title", "head", "cell", "more", "note"))
     assert all(f"&lt;{name}&gt;" in page for name in ("title", "head", "cell", "more", "note"))
+
+
+@pytest.mark.parametrize("sentence", SENTENCES.values(), ids=SENTENCES.keys())
+def test_commands_in_sentences_are_whole_in_lines_of_a_page(sentence):
+    lines = with_commands_apart(sentence, 78)
+    assert max(map(len, lines)) <= 78
+    words = " ".join(line.strip() for line in lines).split()
+    assert [each.rstrip(",;.") for each in words] == [each.rstrip(",;.") for each in sentence.split()]
+
+
+def test_each_command_in_a_sentence_is_on_a_line_of_its_own_without_the_mark_after_it():
+    sentence = "it is behind; run discreet ledger recover --ledger LEDGER --reason TEXT, and then ask again"
+    assert with_commands_apart(sentence, 30) == [
+        "it is behind; run",
+        "    discreet ledger recover --ledger LEDGER --reason TEXT",
+        "  and then ask again",
+    ]

@@ -4,8 +4,6 @@ It is made from a few rows of each dataset; no chain is read. What is spent is r
 """
 
 import itertools
-import re
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +20,7 @@ from discreet.ledger.records.chain import now
 from discreet.ledger.records.quota import Share
 from discreet.ledger.reporting.burn_down import percent, utc_time
 from discreet.ledger.reporting.spending import SpendingTotal, plain, plain_up, text_up
-from discreet.ledger.reporting.tables import WIDTH, TextTable, text_page
+from discreet.ledger.reporting.tables import WIDTH, TextTable, text_page, with_commands_apart
 from discreet.ledger.transactions.store import RoleRights
 
 SCHEMA = "discreet.health/1"
@@ -48,8 +46,6 @@ NOT_HERE = "not here: nothing can be charged from here; the problems say why."
 SERVES, STOPPED, ELSEWHERE = "serves", "stopped", "not here"
 _HERE = frozenset({"keys", "rights"})
 """Kinds of problems under which this process charges nothing."""
-_COMMAND = re.compile(r"discreet ledger (?:key )?[a-z-]+(?:(?: --[a-z-]+)? [A-Z]+\b)*[,;.]?")
-"""A command in a sentence, with the options that it requires and the mark after it."""
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -313,19 +309,6 @@ class LedgerHealth:
         more = _more(len(self.datasets) - len(first), "datasets")
         rows = tuple(each.row(is_refused_here=self.is_refused_here) for each in first)
         return [TextTable(head, rows, "<>>>>>>><", more)] if rows else []
-
-
-def with_commands_apart(sentence: str, width: int) -> list[str]:
-    """A sentence in lines of a width; each command in it is on a line of its own, whole, to be copied."""
-    lines: list[str] = []
-    place = 0
-    for found in [*_COMMAND.finditer(sentence), None]:
-        words = sentence[place : None if found is None else found.start()].strip()
-        lines += textwrap.wrap(words, width, initial_indent="  " if lines else "", subsequent_indent="  ")
-        if found is not None:
-            lines.append(f"    {found[0].rstrip(',;.')}")
-            place = found.end()
-    return lines
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,13 @@
-"""Tables of text that fit a terminal, and the same tables as HTML."""
+"""Text that fits a terminal: tables, also as HTML, and sentences with commands to be copied."""
 
 import html
+import re
 import textwrap
 from dataclasses import dataclass
 
 WIDTH = 80
+_COMMAND = re.compile(r"discreet ledger (?:key )?[a-z-]+(?:(?: --[a-z-]+)? [A-Z]+\b)*[,;.]?")
+"""A command in a sentence, with the options that it requires and the mark after it."""
 _SHORTEST_NAME = 8
 _INDENT = "  "
 _SIDES = {"<": "left", ">": "right"}
@@ -64,3 +67,16 @@ def shorten(name: str, width: int) -> str:
         return name
     half = (width - 1) // 2
     return f"{name[: width - 1 - half]}…{name[-half:]}"
+
+
+def with_commands_apart(sentence: str, width: int) -> list[str]:
+    """A sentence in lines of a width; each command in it is on a line of its own, whole, to be copied."""
+    lines: list[str] = []
+    place = 0
+    for found in [*_COMMAND.finditer(sentence), None]:
+        words = sentence[place : None if found is None else found.start()].strip()
+        lines += textwrap.wrap(words, width, initial_indent="  " if lines else "", subsequent_indent="  ")
+        if found is not None:
+            lines.append(f"    {found[0].rstrip(',;.')}")
+            place = found.end()
+    return lines
