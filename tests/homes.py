@@ -1,18 +1,30 @@
-"""Homes of an owner and of machines over one ledger in PostgreSQL, each with a key and anchors of its own.
+"""Homes of an owner and of machines over one ledger, each with a key and anchors of its own.
+
+In PostgreSQL:
 
     homes = Homes(server.owner_url, directory, machines=3, shared=str(directory / "shared"))
     with homes.open_at(server.service_url, 1) as ledger: ...
     with homes.open_as_owner() as ledger: ...
 
+In a file:
+
+    with ExitStack() as closing:
+        machines = SQLiteMachines(directory, closing)
+        machines.share(3)
+
 Home 0 is the owner's, which lists the keys of the others. All share a store of anchors.
 """
 
+import os
 import shutil
+import signal
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
 
-from discreet.ledger import Anchor, Ledger, PostgresLedger, Signer
+from discreet.ledger import Anchor, Ledger, PostgresLedger, Signer, SQLiteLedger
 from servers import OWNER, SERVICE, STEWARD, PostgresServer
 
 OWNERS = 0
@@ -85,6 +97,64 @@ class Homes:
         home = self.directory / name
         home.mkdir(parents=True, exist_ok=True)
         return {"key": home / "key", "anchors": home / "anchors"}
+
+
+class SQLiteMachines:
+    """Machines over one file of a ledger, and a copy of it; ledgers that a test leaves open close with a stack.
+
+    The store of anchors that they share is in the directory `first`, and after its loss in `second`.
+    """
+
+    def __init__(self, directory: Path, closing: ExitStack) -> None:
+        self.path, self.directory, self._closing = directory / "ledger.sqlite", directory, closing
+        self.first, self.second = directory / "first", directory / "second"
+
+    def home(self, number: int) -> dict[str, Path]:
+        """The options by which a process of a machine has its home."""
+        home = self.directory / f"home-{number}"
+        home.mkdir(exist_ok=True)
+        return {"key": home / "key", "anchors": home / "anchors"}
+
+    def key(self, number: int) -> Path:
+        """The file of a machine's key."""
+        return self.home(number)["key"]
+
+    def open(self, number: int = OWNERS) -> SQLiteLedger:
+        """The ledger as a process of a machine opens it."""
+        return self._closing.enter_context(SQLiteLedger(self.path, **self.home(number)))
+
+    def share(self, machines: int) -> None:
+        """Name the shared anchors, and list the keys of so many machines, the owner's among them."""
+        with self.open() as owner:
+            owner.share_anchors(self.first, reason="a test")
+            for number in range(1, machines):
+                owner.list_key(Signer.at(self.key(number)).public, name=f"machine {number}", reason="a test")
+
+    def back_up(self) -> None:
+        """Copy the ledger."""
+        with self.open() as owner:
+            owner.backup(self.directory / "backup")
+
+    def restore(self) -> None:
+        """Put the copy back; processes that run have the former file open."""
+        for path in self.directory.glob("ledger.sqlite*"):
+            path.unlink()
+        shutil.copy(self.directory / "backup", self.path)
+
+    def lose_store(self) -> None:
+        """Lose the shared anchors, and name another store."""
+        shutil.rmtree(self.first)
+        with self.open() as owner:
+            owner.share_anchors(self.second, reason="a test", lost=True)
+
+    def in_a_process_that_dies(self, work: Callable[[], list[str]]) -> list[str]:
+        """The result of work in a process that is killed then, so that it anchors nothing more."""
+        result = self.directory / "result"
+        if (child := os.fork()) == 0:
+            result.write_text("\n".join(work()))
+            os.kill(os.getpid(), signal.SIGKILL)
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL
+        return result.read_text().splitlines()
 
 
 def anchors_at_home(ledger: Ledger) -> list[Anchor]:

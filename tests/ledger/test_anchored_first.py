@@ -77,7 +77,7 @@ def test_an_answer_that_could_not_be_anchored_is_given_to_nobody_before_it_is(ma
     assert other.stored_answer("visits", asked.receipt.question) == b"12"
 
 
-def test_an_answer_of_a_process_that_was_killed_before_it_anchored_is_anchored_by_who_repeats_it(machines, turn):
+def test_a_repeated_answer_is_anchored_if_its_writer_was_killed(machines, turn):
     one, other = machines.open_as_service(0), machines.open_as_service(1)
     asked = turn(one)
     dump = dump_of(machines.place.tamperer)

@@ -12,10 +12,10 @@ import pytest
 
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger import Ledger, Signer, SQLiteLedger
+from discreet.ledger import Signer
 from discreet.ledger.integrity.shared_anchors import SharedAnchors
 from discreet.ledger.records import faults
-from homes import shared_anchors
+from homes import SQLiteMachines, shared_anchors
 from tampering import TENTH, clean, dump_of, put_back_dump, tenths
 
 WHY = {"reason": "a test"}
@@ -24,48 +24,14 @@ BEHIND = re.escape(faults.BEHIND)
 pytestmark = [pytest.mark.guarantee("ledger"), pytest.mark.pitfall("B18")]
 
 
-class Machines:
-    """Machines over one file of a ledger, with the store of anchors 'first' in a directory; machine 0 owns it."""
-
-    def __init__(self, directory: Path, closing: ExitStack, machines: int) -> None:
-        self.path, self.directory, self._closing = directory / "ledger.sqlite", directory, closing
-        with self.open(0) as owner:
-            owner.share_anchors(directory / "first", **WHY)
-            for number in range(1, machines):
-                owner.list_key(Signer.at(self.key(number)).public, name=f"machine {number}", **WHY)
-
-    def key(self, number: int) -> Path:
-        home = self.directory / f"home-{number}"
-        home.mkdir(exist_ok=True)
-        return home / "key"
-
-    def open(self, number: int) -> Ledger:
-        key = self.key(number)
-        return self._closing.enter_context(SQLiteLedger(self.path, key=key, anchors=key.parent / "anchors"))
-
-    def back_up(self) -> None:
-        with self.open(0) as owner:
-            owner.backup(self.directory / "backup")
-
-    def restore(self) -> None:
-        """Put the backup back; processes that run have the former file open."""
-        for path in self.directory.glob("ledger.sqlite*"):
-            path.unlink()
-        shutil.copy(self.directory / "backup", self.path)
-
-    def lose_store(self) -> None:
-        shutil.rmtree(self.directory / "first")
-        with self.open(0) as owner:
-            owner.share_anchors(self.directory / "second", **WHY, lost=True)
-
-
 @pytest.fixture
-def machines(tmp_path: Path, dataset: Callable[..., object]) -> Iterator[Callable[[int], Machines]]:
+def machines(tmp_path: Path, dataset: Callable[..., object]) -> Iterator[Callable[[int], SQLiteMachines]]:
     """So many machines, with a dataset."""
     with ExitStack() as closing:
 
-        def made(number: int) -> Machines:
-            found = Machines(tmp_path, closing, number)
+        def made(number: int) -> SQLiteMachines:
+            found = SQLiteMachines(tmp_path, closing)
+            found.share(number)
             with found.open(0) as owner:
                 owner.register(dataset())
             return found
@@ -125,7 +91,7 @@ def test_a_running_process_notices_a_lost_history_that_a_machine_writes_down_lat
 def test_a_merge_keeps_the_act_that_names_another_store(machines, charge, monkeypatch):
     """It is written while the merge waits; an older copy that names the former store is behind by it."""
     group = machines(3)
-    owner, first = group.open(0), group.directory / "first"
+    owner, first = group.open(0), group.first
     while len([*first.glob("*/*-*.json")]) < 17:
         with group.open(2) as other:
             charge(other, epsilon=Fraction(1, 100))
@@ -134,7 +100,7 @@ def test_a_merge_keeps_the_act_that_names_another_store(machines, charge, monkey
 
     def merge_late(shared: SharedAnchors, settled: object) -> None:
         monkeypatch.setattr(SharedAnchors, "merge", merge)
-        owner.share_anchors(group.directory / "second", **WHY)
+        owner.share_anchors(group.second, **WHY)
         merge(shared, settled)
 
     monkeypatch.setattr(SharedAnchors, "merge", merge_late)
@@ -171,11 +137,11 @@ def test_datasets_that_an_older_copy_lacks_are_registered_again_one_by_one(machi
 
 def test_another_store_is_named_only_where_the_present_one_is_lost_for_good(machines, charge):
     group = machines(1)
-    (group.directory / "first").rename(group.directory / "away")
+    (group.first).rename(group.directory / "away")
     with group.open(0) as owner, pytest.raises(ParameterError, match="is not there") as caught:
-        owner.share_anchors(group.directory / "second", **WHY)
+        owner.share_anchors(group.second, **WHY)
     assert "--lost" in caught.value.instead
-    (group.directory / "away").rename(group.directory / "first")
+    (group.directory / "away").rename(group.first)
     with group.open(0) as owner:
         charge(owner)
         assert clean(owner)
@@ -183,17 +149,17 @@ def test_another_store_is_named_only_where_the_present_one_is_lost_for_good(mach
 
 def test_the_owners_rotated_key_names_another_store_where_the_former_is_lost(machines, charge):
     group = machines(1)
-    shutil.rmtree(group.directory / "first")
+    shutil.rmtree(group.first)
     Signer.rotate(group.key(0))
     with group.open(0) as owner:
-        owner.share_anchors(group.directory / "second", **WHY, lost=True)
+        owner.share_anchors(group.second, **WHY, lost=True)
         assert owner.recover(**WHY)
         charge(owner)
 
 
 def test_a_takeover_is_written_once_and_reports_no_refusal_where_the_store_is_lost(machines):
     group = machines(1)
-    shutil.rmtree(group.directory / "first")
+    shutil.rmtree(group.first)
     shutil.rmtree(group.key(0).parent)
     group.key(0)
     with group.open(0) as owner:

@@ -19,19 +19,19 @@ def test_a_directory_has_one_id_and_another_directory_another(tmp_path):
     assert home_at(other) != first
 
 
-def test_those_who_come_at_once_find_the_same_id(tmp_path):
+def test_concurrent_processes_find_the_same_home_id(tmp_path):
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(home_at, [tmp_path] * 8))
     assert len(set(found)) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
 
 
-def test_who_only_reads_creates_none(tmp_path):
+def test_read_only_creates_no_home_id(tmp_path):
     assert home_at(tmp_path, read_only=True) is None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_no_id_counts_as_none(tmp_path):
+def test_an_invalid_home_id_counts_as_absent(tmp_path):
     (tmp_path / "home").write_text("../elsewhere")
     assert home_at(tmp_path) is None
 

@@ -25,6 +25,7 @@ from discreet.ledger.records.receipt import receipt_of
 from tampering import TENTH, anchor_file, clean, tenths
 
 QUESTION = "ab12"
+TENTH_OF_A_MILLIONTH = Fraction(1, 10**7)
 REASON = "a disk was replaced"
 
 
@@ -463,3 +464,29 @@ def test_an_older_copy_of_another_order_is_recovered_by_rho(capped, put_back, an
     assert spent.rho == spent.renyi == rho
     assert again.share("visits", "bob").spent == again.share("visits", "bob").spent.at_any_order
     assert clean(again, receipts=receipts)
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("B18")
+@pytest.mark.parametrize(
+    ("registered", "decided"),
+    [
+        (Budget(epsilon=1, delta=TENTH_OF_A_MILLIONTH), Budget(epsilon=2, delta=TENTH_OF_A_MILLIONTH / 5)),
+        (Budget(epsilon=2, delta=TENTH_OF_A_MILLIONTH / 5), Budget(epsilon=1, delta=TENTH_OF_A_MILLIONTH)),
+    ],
+    ids=["a larger epsilon and a smaller delta", "a smaller epsilon and a larger delta"],
+)
+def test_a_recovery_takes_the_smallest_epsilon_and_the_smallest_delta(path, dataset, charge, registered, decided):
+    with SQLiteLedger(path) as ledger:
+        ledger.register(dataset(budget=registered))
+        charge(ledger)
+    shutil.copy(path, path.with_name("older"))
+    with SQLiteLedger(path) as ledger:
+        ledger.set_cap("visits", decided, reason="the board decided so")
+        charge(ledger)
+    shutil.copy(path.with_name("older"), path)
+    with SQLiteLedger(path) as ledger:
+        assert ledger.recover(reason="a restore")
+        found = ledger.budget("visits")
+    assert (found.epsilon, found.delta) == (1, TENTH_OF_A_MILLIONTH / 5)
+    assert found.reserve <= registered.reserve
