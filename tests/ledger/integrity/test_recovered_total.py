@@ -100,6 +100,10 @@ def seconds_of_limit(case: RecoveryCase) -> float:
     return (moment - START).total_seconds()
 
 
+def is_fork(case: RecoveryCase) -> bool:
+    return recovered_total._is_fork(case, parting_of(case))
+
+
 def total(case: RecoveryCase) -> int:
     found = recovered_total.recovered_total(case)
     assert found == units(found.rho)
@@ -168,11 +172,15 @@ def test_nothing_is_before_a_lost_anchor_whose_time_cannot_be_read():
 
 
 def test_an_older_copy_that_nobody_charged_is_the_beginning_of_the_lost_history():
-    assert total(case_of(chain_of(1, 2), lost_anchor(5, 10))) == 5
+    case = case_of(chain_of(1, 2), lost_anchor(5, 10))
+    assert not is_fork(case)
+    assert total(case) == 5
 
 
 def test_a_chain_with_another_event_at_the_number_of_the_lost_anchor_is_a_fork():
     links = chain_of(1, 2, 3)
+    assert is_fork(case_of(links, lost_anchor(3, 10)))
+    assert not is_fork(case_of(links, lost_anchor(4, 10)))
     assert total(case_of(links, lost_anchor(3, 10))) == 3 + 3
     assert total(case_of(links, anchor(1, links[0].hash, 1, "own"), lost_anchor(3, 10))) == 3 + 2
 
@@ -181,6 +189,14 @@ def test_a_shorter_chain_with_an_event_later_than_the_lost_anchor_is_a_fork():
     links = chain_of(1, 2, 11)
     assert total(case_of(links, lost_anchor(5, 10))) == 3 + 5
     assert total(case_of(links, anchor(2, links[1].hash, 2, "other"), lost_anchor(5, 10))) == 3 + 3
+    assert not is_fork(case_of(links, lost_anchor(5, 11)))
+
+
+def test_an_event_up_to_the_last_common_anchor_makes_no_fork_whatever_its_time():
+    links = chain_of(1, 3, 2)
+    case = case_of(links, anchor(2, links[1].hash, 3, "own"), lost_anchor(5, 2 + SKEWS))
+    assert seconds_of_limit(case) == 2
+    assert not is_fork(case)
 
 
 def test_a_chain_whose_clocks_differ_is_a_fork_if_an_event_may_be_later_than_the_lost_anchor():
