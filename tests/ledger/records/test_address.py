@@ -12,6 +12,8 @@ from discreet.ledger.stores.anchor_places import absolute_place
 
 OTHER_ADDRESSES = [
     "svc:s3cret@host/db",
+    "//svc:s3cret@host/db",
+    "postgresql//svc:s3cret@host/db",
     "mysql:/svc:s3cret@host/db",
     "mysql://svc:s3cret@host/db",
     "postgresql:/svc:s3cret@host/db",
@@ -41,6 +43,7 @@ PATHS = [
     "anchors:2",
     "10:30/ledger.sqlite",
     "/mnt/a:b@c",
+    "/mnt//a:b@c",
     "./svc:2@host/ledger.sqlite",
     "C:/x",
     "C:/a@b/ledger.sqlite",

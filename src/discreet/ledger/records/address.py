@@ -7,7 +7,7 @@ _OTHER = re.compile(
     r"""
       .*://                                # another scheme, or text before ours
     | \s*[a-z][a-z0-9+.-]+:/               # one slash is missing; a single letter before the colon is a drive
-    | [^/]*:[^/]*@                         # user:password@ before the first slash
+    | ([^/]*//)?[^/]*:[^/]*@               # user:password@ before the first slash, or after a scheme without its colon
     | (.*\s)?(host|hostaddr|port|dbname|user|passfile|service|sslmode)\s*=
     | .*password\s*=
     """,
