@@ -6,6 +6,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from discreet.errors import LedgerError, NameNotFoundError
 from discreet.ledger import PostgresLedger, SQLiteLedger
 from discreet.ledger.records import faults
 from discreet.ledger.transactions import limits
+from homes import anchors_at_home
 from servers import SERVICE, STEWARD, PostgresServer
 from tampering import anchor_file, clean, dump_of, new_database, put_back_dump, tenths
 
@@ -253,3 +255,57 @@ def test_a_recovery_counts_what_its_own_process_saw_and_was_not_refused_yet(visi
     assert visits.recover(reason=REASON)
     assert tenths(visits) == 3
     assert clean(visits)
+
+
+def move_aside(path: Path) -> Path:
+    """Take a ledger's file away, as a disk that failed does."""
+    aside = path.parent / "aside"
+    aside.mkdir()
+    for each in path.parent.glob(f"{path.name}*"):
+        each.rename(aside / each.name)
+    return aside
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("is_shared", [False, True], ids=["anchors at home", "shared anchors, lost with the ledger"])
+def test_closing_after_the_ledger_is_lost_anchors_what_was_seen(path, dataset, charge, tmp_path, is_shared):
+    ledger, shared = SQLiteLedger(path), tmp_path / "shared"
+    ledger.register(dataset())
+    if is_shared:
+        ledger.share_anchors(shared, reason=REASON)
+    charge(ledger)
+    ledger.backup(tmp_path / "copy")
+    for _ in range(3):
+        charge(ledger)
+    move_aside(path)
+    if is_shared:
+        shutil.rmtree(shared)
+    ledger.close()
+    shutil.copy(tmp_path / "copy", path)
+    with SQLiteLedger(path) as copy:
+        if is_shared:
+            copy.share_anchors(tmp_path / "another", reason=REASON, lost=True)
+        else:
+            with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
+                charge(copy)
+        assert copy.recover(reason=REASON)
+        assert tenths(copy) == 4
+
+
+def test_what_was_anchored_while_the_ledger_was_away_stops_nothing_once_it_is_back(path, dataset, charge):
+    ledger = SQLiteLedger(path)
+    ledger.register(dataset())
+    for _ in range(3):
+        charge(ledger)
+    aside = move_aside(path)
+    for _ in range(3):
+        ledger.anchor_memory()
+    ledger.close()
+    for each in aside.iterdir():
+        each.rename(path.parent / each.name)
+    with SQLiteLedger(path) as back:
+        assert [each.sequence for each in anchors_at_home(back)] == [1, 4]
+        charge(back)
+        assert clean(back)
+        assert tenths(back) == 4

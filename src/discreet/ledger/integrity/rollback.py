@@ -306,13 +306,19 @@ class RollbackDetector:
     def anchor_memory(self) -> None:
         """Anchor at home what this process saw since its last anchor there.
 
-        If the store no longer holds it, it is written as the anchor of a lost history, which recoveries count.
+        If the store no longer holds it, or cannot be read, it is written as the anchor of a lost history, which
+        recoveries count; where the chain holds it after all, it says no more than any other anchor.
         """
         with self._process_lock():
             rest = [each for name, each in self._seen.items() if each.sequence > self._at_home.get(name, (0, 0.0))[0]]
         names = {each.dataset: each for each in rest}
-        with suppress(LedgerError):
+        try:
             self._write(rest, names, names)
+        except LedgerError as error:
+            if str(error) not in (faults.BEHIND, faults.DAMAGED):  # written down by now, or no event of the chain
+                with suppress(LedgerError):
+                    self._rollback_evidence.add_lost_anchors(rest)
+                self._note_at_home(rest)
 
     def close_without_anchoring(self) -> None:
         """Close what the anchors hold open, without writing one."""
@@ -341,11 +347,13 @@ class RollbackDetector:
         signer, store = self._signer, self._store_id
         self._rollback_evidence.record((replace(each, store=store).sign(signer) for each in positions), at_home=at_home)
         with self._process_lock():
-            for each in positions:
-                self._anchored[each.dataset] = each.sequence
-                if each.dataset in at_home:
-                    self._at_home[each.dataset] = (each.sequence, time.monotonic())
+            self._anchored |= _sequences(positions)
+        self._note_at_home(each for each in positions if each.dataset in at_home)
         self._shorten()
+
+    def _note_at_home(self, positions: Iterable[Anchor]) -> None:
+        with self._process_lock():
+            self._at_home |= {each.dataset: (each.sequence, time.monotonic()) for each in positions}
 
     def _shorten(self) -> None:
         """Drop anchors at home that say no more than later ones; what the store is behind of stays as it is."""
