@@ -1,6 +1,7 @@
 """What other machines wrote to the shared anchors is read before anything is charged, also by a process that runs."""
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -165,6 +166,42 @@ def test_a_takeover_is_written_once_and_reports_no_refusal_where_the_store_is_lo
     with group.open(0) as owner:
         owner.take_over(**WHY)
         assert [each.is_owner for each in owner.listed_keys()].count(True) == 1
+
+
+@pytest.mark.parametrize("is_killed", [False, True], ids=["at once", "killed once the acts are back"])
+@pytest.mark.parametrize("place", ["second", "third"])
+def test_an_older_copy_put_back_after_the_store_was_lost_serves_only_once_it_is_recovered(
+    machines, charge, monkeypatch, place, is_killed
+):
+    """The halt was in the copy that was replaced; the acts at home name a store that is in reach."""
+    group = machines(2)
+    group.back_up()
+    with group.open(1) as other:
+        receipts = [charge(other) for _ in range(5)]
+    shutil.rmtree(group.key(1).parent / "anchors")
+    group.lose_store()
+    group.restore()
+
+    def name_again() -> None:
+        with group.open(0) as owner:
+            owner.share_anchors(group.directory / place, **WHY, lost=True)
+
+    if is_killed:
+        with monkeypatch.context() as patch:
+            patch.setattr(SQLiteLedger, "_succeed_owner", lambda _: os._exit(9))
+            if (child := os.fork()) == 0:
+                try:
+                    name_again()
+                finally:
+                    os._exit(8)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    name_again()
+    with group.open(1) as other, pytest.raises(LedgerError, match=re.escape(faults.HALTED)):
+        charge(other)
+    with group.open(0) as owner:
+        assert owner.recover(**WHY, receipts=receipts)
+        assert tenths(owner) == 5
+        charge(owner)
 
 
 @pytest.mark.full

@@ -99,9 +99,9 @@ class KeyAdministration(LedgerQueries):
         self._refuse_service()
         self._load_keys()
         self._refuse_unreachable_store(may_be_lost=lost)
+        is_halted = False
         if self._key.anchors_fault is not None:  # a recovery needs a store: nothing is charged before it anyway
-            self._detector.acts.compare_with_home(self._key.register)
-            self._put_back_acts()
+            is_halted = self._put_back_acts_at_home()
             self._succeed_owner()
         if self._key.anchors_fault is None:
             self._refuse_behind()
@@ -123,13 +123,31 @@ class KeyAdministration(LedgerQueries):
             act = self._owner_act(ActKind.ANCHORED, store_id, name=name, reason=reason)
             if store_id != known:
                 store.create(store_document(self._id, store_id))
-        if is_unreachable and self._look(statements.names):
-            halts.halt_after_lost_anchors(self._commit)
+        if is_unreachable and not is_halted:
+            self._halt_all()
         self._write_certified_act(act, is_lost=is_unreachable)
         self._place = absolute
         self._load_keys()
         if not is_unreachable:
             self.anchor()
+
+    def _put_back_acts_at_home(self) -> bool:
+        """Put back the acts that this home knows, where the shared anchors are lost; whether all is halted for it.
+
+        Where they name another store, which may be in reach, an older copy was put back after the loss: the halt of the
+        loss went with the newer one. It is written before them, since no later run would find the store lost.
+        """
+        self._detector.acts.compare_with_home(self._key.register)
+        is_behind = self._detector.acts.are_behind
+        if is_behind:
+            self._halt_all()
+        self._put_back_acts()
+        return is_behind
+
+    def _halt_all(self) -> None:
+        """Stop serving every dataset until a recovery."""
+        if self._look(statements.names):
+            halts.halt_after_lost_anchors(self._commit)
 
     def _refuse_unreachable_store(self, *, may_be_lost: bool) -> None:
         """Refuse another store while the present one is only out of reach of this process: every dataset would halt."""
