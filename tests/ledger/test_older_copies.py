@@ -248,6 +248,29 @@ def test_a_recovery_counts_what_only_a_running_process_saw(
 
 @pytest.mark.guarantee("ledger")
 @pytest.mark.pitfall("D")
+@pytest.mark.parametrize("more", [3, 5])
+def test_a_process_does_not_forget_what_it_saw_where_its_home_went_on_from_an_older_copy(
+    visits, another, charge, put_back, more
+):
+    """Neither history is anchored: that is due after many events, or a minute."""
+    for _ in range(3):
+        charge(visits)
+    put_back(2)
+    same_home = another()
+    for _ in range(more):
+        charge(same_home)
+    for _ in range(2):
+        with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
+            charge(visits)
+    assert visits.recover(reason=REASON)
+    assert 0 <= tenths(visits) - (3 + more) <= 1  # of what both have in common the registration is anchored
+    for each in (visits, same_home):
+        charge(each, epsilon=Fraction(1, 100))
+    assert clean(another())
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
 def test_a_recovery_counts_what_its_own_process_saw_and_was_not_refused_yet(visits, charge, put_back):
     for _ in range(3):
         charge(visits)

@@ -244,9 +244,10 @@ class LedgerAccess:
 
         What is not anchored where machines share anchors is not given to a process that cannot anchor it.
         """
-        if writer.heads:
-            for account in writer.held.values():
+        for account in writer.held.values():
+            if writer.heads:
                 self._check(account)
+            self._detector.check_seen(writer, account)
         if writer.new:
             self._key.refuse_older_register(statements.number_of_acts(writer))
         if not all(self._may_give(writer, name, account.sequence) for name, account in writer.held.items()):

@@ -180,6 +180,12 @@ class RollbackDetector:
         if is_known_behind or is_other or self._is_less(account):
             raise LedgerError(faults.BEHIND)
 
+    def check_seen(self, writer: LedgerWriter, account: Account) -> None:
+        """Refuse a chain, read under its lock, that others moved on and that does not hold what this process saw."""
+        seen = self._seen.get(account.name)
+        if seen is not None and seen.head != account.head and not _is_settled(writer, seen):
+            raise LedgerError(faults.BEHIND)
+
     def refresh(self) -> None:
         """Compare again where others have anchored since: datasets that were behind, and histories not seen."""
         if (
