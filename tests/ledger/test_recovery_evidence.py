@@ -3,7 +3,10 @@
 Charges are counted in tenths of epsilon: `tenths(ledger)` is what was spent.
 """
 
+import os
+import re
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -11,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from discreet.errors import LedgerError
 from discreet.ledger import Receipt, State
 from discreet.ledger.integrity import rollback
-from discreet.ledger.records import account
+from discreet.ledger.records import account, faults
 from homes import SQLiteMachines
-from tampering import tenths
+from tampering import clean, tenths
 
 REASON = "a disk was replaced"
 
@@ -151,3 +155,39 @@ def test_histories_of_machines_whose_clocks_differ_add_up(world, charge, monkeyp
         assert owner.recover(reason=REASON)
         assert tenths(owner) * 10 >= 2 + 8 + later
         assert seconds or tenths(owner) * 10 == 2 + 8 + later
+
+
+@pytest.mark.parametrize("is_killed", [False, True], ids=["at once", "killed after the first dataset"])
+def test_charges_in_flight_of_every_dataset_are_forfeited_where_the_anchors_of_one_show_an_older_copy(
+    world, turn, charge, dataset, monkeypatch, is_killed
+):
+    """The answer was given after the copy, and nothing of its dataset was anchored since."""
+    with world.open() as ledger:
+        ledger.register(dataset(name="stays", source="stays.csv"))
+
+    def answered() -> list[str]:
+        ledger = world.open()
+        held = turn(ledger)
+        world.back_up()
+        ledger.answer(held, b"one")
+        for _ in range(12):
+            charge(ledger, name="stays", epsilon=0.01)
+        return [held.receipt.to_json()]
+
+    receipt = Receipt.from_json(world.in_a_process_that_dies(answered)[0])
+    world.restore()
+    if is_killed:
+        with monkeypatch.context() as patch:
+            patch.setattr(rollback.RollbackDetector, "anchor_recovery", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+            world.in_a_process_that_dies(lambda: [str(world.open().recover(reason=REASON))])
+    with world.open() as owner:
+        assert owner.state(receipt) is State.RESERVED
+        with pytest.raises(LedgerError, match=re.escape(faults.HALTED if is_killed else faults.BEHIND)):
+            charge(owner)
+        assert owner.recover(reason=REASON)
+        assert owner.state(receipt) is State.FORFEITED
+        again = turn(owner)
+        assert (again.payload, again.receipt.hash != receipt.hash) == (None, True)
+        owner.answer(again, b"two")
+        assert tenths(owner) == 2
+        assert clean(owner)

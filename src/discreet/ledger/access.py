@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from discreet.errors import BudgetError, LedgerError, PendingError, public_class
+from discreet.ledger.integrity import halts
 from discreet.ledger.integrity.checkpoints import CheckpointFile
 from discreet.ledger.integrity.rollback import RollbackDetector
 from discreet.ledger.integrity.shared_anchors import SharedAnchors, store_in
@@ -186,12 +187,27 @@ class LedgerAccess:
         self._load_keys()
         self._key.refuse_unusable_key()
 
-    def _recover_acts(self) -> None:
-        """Put acts on keys back that an older copy of the store lacks; refused where the shared anchors are away."""
+    def _recover_acts(self) -> bool:
+        """Put acts on keys back that an older copy of the store lacks; whether all datasets are halted for it.
+
+        Refused where the shared anchors are away. Once the acts are back, nothing else may show that it is a copy.
+        """
         self._load_keys()
         if self._key.anchors_fault is not None:
             raise LedgerError(self._key.anchors_fault)
+        is_older = self._detector.acts.are_behind
+        if is_older:
+            self._halt_older_copy()
         self._put_back_acts()
+        return is_older
+
+    def _halt_older_copy(self) -> None:
+        """Stop serving every dataset until all are recovered; charges in flight of each are forfeited then.
+
+        A recovery that is killed half way has counted the evidence of some datasets: the halt says that there was some.
+        """
+        if self._look(statements.names):
+            halts.halt_older_copy(self._commit)
 
     def _put_back_acts(self) -> None:
         """Put acts on keys back as far as they can be read, and give up chains that went another way.
@@ -213,17 +229,9 @@ class LedgerAccess:
                 self._write_act(self._key.owner_act(act.kind, act.value, name=act.name, reason=act.reason))
 
     def _run_as_owner(self, work: Callable[[LedgerWriter], T]) -> T:
-        """Run an act of the data's owner: it changes something only with a listed key, and where nothing is behind.
-
-        A dataset that an older copy lacks altogether may be registered again: no evidence holds its declaration.
-        """
+        """Run an act of the data's owner: it changes something only with a listed key, and where nothing is behind."""
         self._load_keys()
-
-        def check(writer: LedgerWriter) -> None:
-            if writer.heads:
-                self._detector.refuse_behind(lambda: {*statements.names(writer)} - writer.new)
-
-        return self._run(_checked(self._for_listed_key(work), check))
+        return self._run(self._for_listed_key(work))
 
     def _for_listed_key(self, work: Callable[[LedgerWriter], T]) -> Callable[[LedgerWriter], T]:
         """The work, which is undone where it would change something and the key of this process is not listed."""
@@ -240,14 +248,18 @@ class LedgerAccess:
         self._key.refuse_older_register(account.acts)
 
     def _check_work(self, writer: LedgerWriter) -> None:
-        """Refuse to commit what changes a chain that is behind, or was done by an older register of keys.
+        """Refuse to commit what changes a chain while any is behind, or was done by an older register of keys.
 
+        Where one dataset is behind, the store is an older copy: others may lack events that nothing anchored. A dataset
+        that it lacks altogether may be registered again: no evidence holds its declaration.
         What is not anchored where machines share anchors is not given to a process that cannot anchor it.
         """
         for account in writer.held.values():
             if writer.heads:
                 self._check(account)
             self._detector.check_seen(writer, account)
+        if writer.heads:
+            self._detector.refuse_behind(lambda: {*statements.names(writer)} - writer.new)
         if writer.new:
             self._key.refuse_older_register(statements.number_of_acts(writer))
         if not all(self._may_give(writer, name, account.sequence) for name, account in writer.held.items()):

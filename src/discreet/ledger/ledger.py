@@ -6,7 +6,7 @@ there is one, under the fencing token of the attempt that holds the charge, and 
 """
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Self
@@ -15,6 +15,7 @@ from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.errors import ParameterError, public_class
 from discreet.ledger.integrity import halts, recovery
+from discreet.ledger.integrity.anchors import Anchor
 from discreet.ledger.integrity.recovered_total import RecoveryEvidence
 from discreet.ledger.integrity.verification import Verification
 from discreet.ledger.key_administration import LONGEST_REASON, KeyAdministration
@@ -352,24 +353,17 @@ class Ledger(KeyAdministration):
         label(reason, "reason", most=LONGEST_REASON)
         given = tuple(receipts)
         self._refuse_service()
-        self._recover_acts()
+        is_halted = self._recover_acts()
         self._refuse_unusable_key()
         self._detector.anchor_memory()
         found = self._verify(None, given, Extent.WITHOUT_CHECKPOINTS)
-        publics = self._public_keys(given)
-        vouched = tuple(receipt for receipt in given if receipt.is_of(self._id) and receipt.verify(publics))
         is_sound = not any(finding.dataset is None and finding.is_ours for finding in found.findings)
-        general, recovered = self._look(halts.general_halts), 0
-        ends = self._detector.shared_ends()
         anchors = self._detector.every_anchor()
-        for name in [known.name for known in self._look(statements.readable_accounts)]:
-            proof = RecoveryEvidence(
-                name=name,
-                anchors=self._with_checkpoint(name, anchors.get(name, ())),
-                receipts=vouched,
-                reason=reason,
-                shared=ends.get(name),
-            )
+        proofs = self._evidence(anchors, given, reason)
+        if not is_halted and self._is_older_copy({*anchors}, proofs):
+            self._halt_older_copy()
+        general, recovered = self._look(halts.general_halts), 0
+        for proof in proofs:
             # not _run, which refuses chains that are behind: these do until they are recovered
             _, writer = self._commit(partial(recovery.recover, proof=proof))
             self._detector.anchor_recovery(writer.heads.values())
@@ -380,6 +374,31 @@ class Ledger(KeyAdministration):
         self._upgrade_records()
         self._checkpoints.forget()  # they may be of the history that is lost
         return self._verify(None, given, Extent.FULL)
+
+    def _is_older_copy(self, anchored: set[str], proofs: list[RecoveryEvidence]) -> bool:
+        """Whether evidence names a dataset that the store lacks, or shows history that a chain lacks."""
+        named = anchored | {receipt.dataset for proof in proofs[:1] for receipt in proof.receipts}
+        if named - {*self._look(statements.names)}:
+            return True
+        return any(self._look(partial(recovery.is_older_copy, proof=proof)) for proof in proofs)
+
+    def _evidence(
+        self, anchors: Mapping[str, tuple[Anchor, ...]], receipts: tuple[Receipt, ...], reason: str
+    ) -> list[RecoveryEvidence]:
+        """What is known of each dataset besides what the store holds; all have the same receipts."""
+        publics = self._public_keys(receipts)
+        vouched = tuple(receipt for receipt in receipts if receipt.is_of(self._id) and receipt.verify(publics))
+        ends = self._detector.shared_ends()
+        return [
+            RecoveryEvidence(
+                name=name,
+                anchors=self._with_checkpoint(name, anchors.get(name, ())),
+                receipts=vouched,
+                reason=reason,
+                shared=ends.get(name),
+            )
+            for name in [known.name for known in self._look(statements.readable_accounts)]
+        ]
 
     def anchor_memory(self) -> None:
         """Anchor at home what this process saw since its last anchor there; a session does so when it ends."""

@@ -131,7 +131,7 @@ def test_a_halt_after_lost_anchors_is_recognised_by_its_text_as_stored_ledgers_h
     """Of all datasets, or of one of them; another finding that begins like it is not one."""
 
     def is_recognised() -> bool:
-        return visits._look(partial(halts.is_halted_after_lost_anchors, name="visits"))
+        return visits._look(partial(halts.is_halted_after_loss, name="visits"))
 
     assert not is_recognised()
     visits.share_anchors(tmp_path / "one", reason=REASON)

@@ -15,6 +15,10 @@ LOST_ANCHORS = (
     "the shared anchors were lost, and another store was named: what was charged since a backup may be missing"
 )
 """The finding of the halt after a lost store was replaced. It never changes: open halts in stored ledgers hold it."""
+OLDER_COPY = (
+    "an older copy of the ledger was put back: charges in flight of all its datasets may have been answered since"
+)
+"""The finding of the halt of all datasets while a recovery that found one of them behind is under way."""
 
 _OPEN = "SELECT id, dataset, finding FROM halts WHERE cleared IS NULL ORDER BY id"
 
@@ -37,10 +41,15 @@ def halt_after_lost_anchors(commit: Callable[[Callable[[LedgerWriter], None]], o
     commit(lambda writer: writer.insert("halts", _row("", LOST_ANCHORS)))
 
 
-def is_halted_after_lost_anchors(writer: LedgerWriter, name: str) -> bool:
-    """Whether a dataset is halted because shared anchors were lost: events that only they showed may be lost too."""
+def halt_older_copy(commit: Callable[[Callable[[LedgerWriter], None]], object]) -> None:
+    """Stop serving every dataset until the end of a recovery, because one of them is behind."""
+    commit(lambda writer: writer.insert("halts", _row("", OLDER_COPY)))
+
+
+def is_halted_after_loss(writer: LedgerWriter, name: str) -> bool:
+    """Whether a dataset is halted because anchors, or history of another one, are lost: some of its own may be too."""
     rows = writer.rows(_OPEN)
-    return any(row["dataset"] in (name, "") and row["finding"] == LOST_ANCHORS for row in rows)
+    return any(row["dataset"] in (name, "") and row["finding"] in (LOST_ANCHORS, OLDER_COPY) for row in rows)
 
 
 def open_halts(writer: LedgerWriter) -> dict[str, str]:

@@ -5,8 +5,8 @@ It is an event in the chain, which records the reason, the old and the new state
 counted. Sequence numbers that receipts or anchors have are not used again.
 
 A charge without an outcome may have one in a lost history. It is forfeited: if it were answered again, one charge would
-pay for two answers. This is done where history is lost, where shared anchors that would show it are lost, and where a
-receipt of the charge is given.
+pay for two answers. This is done where history is lost, where shared anchors that would show it are lost, where another
+dataset of the ledger is behind, since one copy holds them all, and where a receipt of the charge is given.
 """
 
 from collections import Counter
@@ -75,16 +75,8 @@ def recover(writer: LedgerWriter, proof: RecoveryEvidence) -> None:
     held = dataset_rows(writer, known.name)
     case = RecoveryCase(known, held, proof)
     most = recovered_total(case)
-    is_lossy = (
-        bool(open_findings(held))
-        or most != known.spent
-        or _is_behind(known, held, proof.anchor)
-        or bool(case.lost_anchors)
-        or any(not held.is_covered(receipt.sequence) for receipt in case.missing)
-        or bool(uncounted_receipts(case, ()))
-    )
-    has_lost_anchors = halts.is_halted_after_lost_anchors(writer, known.name)
-    may_be_lossy = is_lossy or has_lost_anchors or _has_open_receipts(held, proof)
+    is_lossy = bool(open_findings(held)) or most != known.spent or _is_history_lost(case)
+    may_be_lossy = is_lossy or halts.is_halted_after_loss(writer, known.name) or _has_open_receipts(held, proof)
     if not may_be_lossy and not known.is_halted:
         return
     after = _account_after(case, most)
@@ -97,6 +89,22 @@ def recover(writer: LedgerWriter, proof: RecoveryEvidence) -> None:
     is_clean = not open_findings(plan.result(link))
     if is_clean:
         halts.end_halts_of(writer, known.name, link.sequence)
+
+
+def is_older_copy(writer: LedgerWriter, proof: RecoveryEvidence) -> bool:
+    """Whether the evidence of one dataset shows history that its chain lacks: the whole store is an older copy then."""
+    known = statements.account(writer, proof.name, lock=False)
+    return _is_history_lost(RecoveryCase(known, dataset_rows(writer, known.name), proof))
+
+
+def _is_history_lost(case: RecoveryCase) -> bool:
+    """Whether anchors or receipts show history that the chain does not hold and no recovery counted."""
+    return (
+        _is_behind(case.known, case.held, case.proof.anchor)
+        or bool(case.lost_anchors)
+        or any(not case.held.is_covered(receipt.sequence) for receipt in case.missing)
+        or bool(uncounted_receipts(case, ()))
+    )
 
 
 def _open_charges(held: DatasetRows) -> list[dict[str, Any]]:
