@@ -12,12 +12,12 @@ import pytest
 
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, NameNotFoundError
-from discreet.ledger import PostgresLedger, SQLiteLedger
+from discreet.ledger import PostgresLedger, Signer, SQLiteLedger
 from discreet.ledger.records import faults
 from discreet.ledger.transactions import limits
 from homes import anchors_at_home
 from servers import SERVICE, STEWARD, PostgresServer
-from tampering import anchor_file, clean, dump_of, new_database, put_back_dump, tenths
+from tampering import anchor_file, clean, dump_of, new_database, put_back_dump, tampering, tenths
 
 REASON = "a disk was replaced"
 CLOSES_NOTHING = """
@@ -332,3 +332,29 @@ def test_what_was_anchored_while_the_ledger_was_away_stops_nothing_once_it_is_ba
         charge(back)
         assert clean(back)
         assert tenths(back) == 4
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("fault", [faults.BEHIND, faults.UNLISTED_KEY], ids=["home", "home without acts"])
+def test_a_running_process_does_not_charge_where_the_ledger_has_as_many_other_acts_on_keys(
+    path, dataset, charge, discreet_home, tmp_path, fault
+):
+    """The ledger is put back as it was before its key was rotated, and another machine takes it over."""
+    with SQLiteLedger(path) as running:
+        running.register(dataset())
+        Signer.rotate(discreet_home / "signing.key")
+        SQLiteLedger(path).close()
+        charge(running)
+        with tampering(str(path)) as hand:
+            hand.execute("DELETE FROM keys WHERE sequence = 2")
+        with SQLiteLedger(path, key=tmp_path / "key", anchors=tmp_path / "anchors") as other:
+            other.take_over(reason=REASON)
+        if fault == faults.UNLISTED_KEY:
+            for acts in discreet_home.rglob("*.acts"):
+                acts.unlink()
+        for _ in range(2):
+            with pytest.raises(LedgerError, match=re.escape(fault)):
+                charge(running)
+    with SQLiteLedger(path, key=tmp_path / "key", anchors=tmp_path / "anchors") as other:
+        charge(other)

@@ -261,7 +261,7 @@ class LedgerAccess:
         if writer.heads:
             self._detector.refuse_behind(lambda: {*statements.names(writer)} - writer.new)
         if writer.new:
-            self._key.refuse_older_register(statements.number_of_acts(writer))
+            self._key.refuse_older_register(statements.end_of_acts(writer))
         if not all(self._may_give(writer, name, account.sequence) for name, account in writer.held.items()):
             self._key.refuse_unusable_key()
 
@@ -308,13 +308,13 @@ class LedgerAccess:
     def _anchor_positions(self, writer: LedgerWriter) -> None:
         """Anchor where the chains stand that were read or written, but for those that wait for their recovery.
 
-        Acts are counted after the anchor is written: the owner may have named another store of anchors meanwhile.
+        Acts are compared after the anchor is written: the owner may have named another store of anchors meanwhile.
         """
         waiting = writer.new & {*self._detector.behind}
         positions = [each for name, each in writer.positions.items() if name not in waiting]
         self._detector.anchor_if_due(positions)
         is_certified = bool(self._key.signer and positions)
-        if is_certified and self._look(statements.number_of_acts) > len(self._key.register.acts):
+        if is_certified and self._look(statements.end_of_acts) != self._key.register.end:
             self._load_keys()
             if self._key.anchors_fault is not None:  # that store is out of reach: it does not know of the result
                 raise LedgerError(self._key.anchors_fault)

@@ -125,11 +125,14 @@ class SigningKey:
             return None
         return faults.UNSHARED_ANCHORS if len(self.register.may_charge) > 1 else None
 
-    def refuse_older_register(self, acts: int) -> None:
-        """Refuse work where the ledger holds another number of acts than the register that was read."""
+    def refuse_older_register(self, end: tuple[int, str]) -> None:
+        """Refuse work where the acts of the ledger end otherwise than those of the register that was read.
+
+        Their number alone does not say so: an older copy may have got as many other acts since.
+        """
         if self.damage is not None:
             raise LedgerError(self.damage)
-        if self.signer is not None and acts != len(self.register.acts):
+        if self.signer is not None and end != self.register.end:
             raise KeysChangedError(faults.BUSY)
 
     def findings(self) -> list[str]:

@@ -31,7 +31,7 @@ class Account:
 
     `order` is that of the Renyi filter, fixed with the budget; None for a budget that converts nothing, and for one
     that an earlier version registered, until its next charge. `acts` is how many acts on keys the ledger held when the
-    row was read.
+    row was read, and the last one.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Account:
     head: str = GENESIS
     slice: RegisteredSlice | None = None
     is_halted: bool = False
-    acts: int = field(default=0, compare=False)
+    acts: tuple[int, str] = field(default=(0, ""), compare=False)
 
     def link(self, kind: Kind, *, version: int, after: int | None = None, **columns: Any) -> ChainLink:
         """The next link of the chain; `after` is the last sequence number that was ever used, where it is known."""
@@ -122,6 +122,11 @@ def new_account(dataset: Dataset, hash_key: str) -> Account:
     )
 
 
+def end_of_acts_in(row: Mapping[str, Any]) -> tuple[int, str]:
+    """How many acts on keys the ledger held when a row was read, and the last one, which names all before it."""
+    return int(row.get("acts", 0)), row.get("last_act") or ""
+
+
 def account_of(row: Mapping[str, Any]) -> Account:
     """The account that `Account.row` wrote; a row that cannot be read means a damaged ledger."""
     try:
@@ -140,7 +145,7 @@ def account_of(row: Mapping[str, Any]) -> Account:
             head=row["head"],
             slice=slice_of(row),
             is_halted=bool(row["halts"]),
-            acts=row.get("acts", 0),
+            acts=end_of_acts_in(row),
         )
     except (ValueError, TypeError, ArithmeticError, Refusal):
         raise LedgerError(faults.DAMAGED) from None

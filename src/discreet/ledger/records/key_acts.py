@@ -157,6 +157,11 @@ class KeyRegister:
         return self.acts[-1].hash if self.acts else GENESIS
 
     @property
+    def end(self) -> tuple[int, str]:
+        """The number of acts, and the last one as it is stored."""
+        return len(self.acts), self.acts[-1].to_json() if self.acts else ""
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """The acts as they are stored."""
         return tuple(act.to_json() for act in self.acts)

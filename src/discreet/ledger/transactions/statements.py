@@ -14,7 +14,7 @@ from discreet.accounting.costs import NOTHING, Cost
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, NameNotFoundError, suggestion
 from discreet.ledger.records import faults, source_identity
-from discreet.ledger.records.account import Account, account_of
+from discreet.ledger.records.account import Account, account_of, end_of_acts_in
 from discreet.ledger.records.canonical_text import label, parse_object
 from discreet.ledger.records.chain import ChainLink, Kind, State, columns_of, cost_columns, link_of
 from discreet.ledger.records.description import LONGEST_WORDS, query_of
@@ -29,10 +29,12 @@ _ACCOUNT = f"SELECT d.* FROM datasets AS d WHERE d.name = {NAMED}"
 # A name leads to one dataset. A role that writes to the database without discreet can give the name of one to another.
 SHADOWED = """EXISTS (SELECT 1 FROM aliases AS a JOIN datasets AS own ON own.name = a.alias
   WHERE a.alias = :name AND a.dataset <> a.alias)"""
+_ACTS = """(SELECT count(*) FROM keys) AS acts, (
+  SELECT document FROM keys ORDER BY sequence DESC LIMIT 1) AS last_act"""
 # Asked after every row is locked: what another transaction committed while a lock was waited for counts.
 _STANDING = f"""SELECT (
-  SELECT count(*) FROM halts WHERE dataset IN ({NAMED}, '') AND cleared IS NULL) AS halts, (
-  SELECT count(*) FROM keys) AS acts, {SHADOWED} AS shadowed"""
+  SELECT count(*) FROM halts WHERE dataset IN ({NAMED}, '') AND cleared IS NULL) AS halts,
+  {_ACTS}, {SHADOWED} AS shadowed"""
 _TRUE_NAME = f"SELECT {NAMED} AS dataset, {SHADOWED} AS shadowed"
 _SHARES = f"SELECT * FROM analysts WHERE dataset = {NAMED} AND analyst IN (:analyst, '{EVERYONE}')"
 _NEAR_LIMIT = """SELECT * FROM analysts
@@ -235,10 +237,10 @@ def ledger_id(writer: LedgerWriter) -> str:
     return str(rows[0]["id"])
 
 
-def number_of_acts(writer: LedgerWriter) -> int:
-    """How many acts on keys the ledger holds now."""
-    (row,) = writer.rows("SELECT count(*) AS acts FROM keys")
-    return int(row["acts"])
+def end_of_acts(writer: LedgerWriter) -> tuple[int, str]:
+    """How many acts on keys the ledger holds now, and the last one."""
+    (row,) = writer.rows(f"SELECT {_ACTS}")
+    return end_of_acts_in(row)
 
 
 def names(writer: LedgerWriter) -> list[str]:
