@@ -191,3 +191,62 @@ def test_charges_in_flight_of_every_dataset_are_forfeited_where_the_anchors_of_o
         owner.answer(again, b"two")
         assert tenths(owner) == 2
         assert clean(owner)
+
+
+def lose_key(home: dict[str, Path], other: Path | None = None) -> None:
+    """Lose the key of a home and its list of keys; another one that was made elsewhere may come in their place."""
+    for ending in ("", ".public"):
+        place = home["key"].with_name(f"{home['key'].name}{ending}")
+        place.unlink()
+        if other is not None:
+            shutil.copy(f"{other}{ending}", place)
+
+
+@pytest.mark.parametrize("left", ["anchors", "checkpoint"])
+def test_what_a_home_knows_counts_where_it_lost_its_keys_and_the_ledger_lists_them(world, charge, left):
+    home = world.home(0)
+    world.copy()
+    with world.open() as ledger:
+        for _ in range(5):
+            charge(ledger)
+        assert ledger.verify()
+    world.put_back()
+    lose_key(home)
+    if left == "checkpoint":
+        for each in home["anchors"].glob("*.jsonl"):
+            each.unlink()
+    with world.open() as ledger:
+        ledger.take_over(reason=REASON)
+        if left == "anchors":
+            with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
+                charge(ledger)
+        assert not ledger.verify()
+        assert ledger.recover(reason=REASON)
+        assert tenths(ledger) == 5
+        charge(ledger)
+        assert clean(ledger)
+
+
+def test_what_a_containers_home_knows_counts_after_its_key_was_replaced_by_another_listed_one(world, share, charge):
+    """The ledger and the shared anchors are lost together; both keys were listed before the backup."""
+    share(2)
+    second = world.directory / "second"
+    with world.open() as owner:
+        owner.list_key(Signer.at(second).public, name="second", reason=REASON)
+    world.copy()
+    with world.open(1) as container:
+        for _ in range(5):
+            charge(container)
+    lose_key(world.home(1), second)
+    world.put_back()
+    shutil.rmtree(world.directory / "shared")
+    with world.open() as owner:
+        owner.share_anchors(world.directory / "another", reason=REASON, lost=True)
+    with world.open(1) as container:
+        assert "an older copy" in str(container.verify())
+    with world.open() as owner:
+        assert owner.recover(reason=REASON)
+        assert tenths(owner) == 5
+    with world.open(1) as container:
+        charge(container)
+        assert clean(container)

@@ -76,7 +76,9 @@ class LedgerAccess:
             detector.open(self._look)
             self._id = self._look(statements.ledger_id)
             directory = None if read_only else checkpoints
-            self._checkpoints = CheckpointFile(directory, signer, self._id, home=detector.home)
+            self._checkpoints = CheckpointFile(
+                directory, signer, self._id, home=detector.home, publics=self._key.publics
+            )
             self._open_keys()
         except BaseException:
             detector.close_without_anchoring()
@@ -99,21 +101,26 @@ class LedgerAccess:
         """Read the register of keys, and compare it with what stands outside the store, which is read first."""
         try:
             chains = self._detector.acts.chains()
-            self._key.load(self._look, self._id)
+            self._read_register()
             if self._key.damage is not None:
                 return
             if self._open_shared_anchors():
                 chains = self._detector.acts.chains()
-                self._key.load(self._look, self._id)
+                self._read_register()
             self._detector.acts.compare(self._key.register, chains)
         except LedgerError as error:
             if str(error) not in faults.WITHOUT_SHARED_ANCHORS:
                 raise
             self._leave_lost_store(str(error))
 
+    def _read_register(self) -> None:
+        """Read the register of keys; what a listed key anchored at home or verified counts from then on."""
+        self._key.load(self._look, self._id)
+        self._detector.accept_keys(self._key.publics())
+
     def _leave_lost_store(self, fault: str) -> None:
         """Record why the shared anchors cannot be used; if the owner has named another store since, open that one."""
-        self._key.load(self._look, self._id)
+        self._read_register()
         self._key.anchors_fault = fault
         if self._anchor_store_id not in ("", self._key.register.store):
             self._anchor_store_id = ""

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from discreet.accounting.costs import Cost
@@ -161,15 +162,32 @@ class AnchorFile:
     It belongs on a local disk, away from the database and its backups.
     """
 
-    def __init__(self, path: str | os.PathLike[str], signer: Signer) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], signer: Signer, listed: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self._path = Path(path).absolute()
         self._signer = signer
-        self._publics = signer.known_keys()
+        self._listed = listed
+        self._publics = {**listed, **signer.known_keys()}
+        self._unknown: set[str | None] = set()
         self._read = _AnchorIndex()
         self._audit = _LineAudit()
         self._is_changed = False
         self._kept = 0
         self._locks: dict[int, threading.Lock] = {}
+
+    def accept_keys(self, listed: Mapping[str, str]) -> bool:
+        """Count what keys that the ledger lists signed; whether lines of one were read before, and all are read again.
+
+        The home may have lost its list of keys, or its key was replaced by another one that the ledger lists.
+        """
+        self._listed, self._publics = listed, {**listed, **self._publics}
+        if self._unknown.isdisjoint(self._publics):
+            return False
+        with self._process_lock():
+            self._unknown -= self._publics.keys()
+            self._read, self._audit = replace(self._read, place=append_log.BEGINNING), _LineAudit()
+        return True
 
     def append(self, anchors: Iterable[Anchor], *, sync: bool = False) -> None:
         """Append anchors in one write, signing those that are not; with `sync` they are on the disk at the end."""
@@ -250,7 +268,7 @@ class AnchorFile:
 
     def _is_less(self) -> bool:
         """Whether the file says less than this process has read in it."""
-        now = AnchorFile(self._path, self._signer).latest()
+        now = AnchorFile(self._path, self._signer, self._listed).latest()
         known = _by_dataset(self._read.latest, None, _later)
         return any(name not in now or now[name].sequence < anchor.sequence for name, anchor in known.items())
 
@@ -269,7 +287,9 @@ class AnchorFile:
     def _is_ours(self, anchor: Anchor) -> bool:
         """Another process may have rotated the key: the list is read again where a line names a key that is new."""
         if anchor.key not in self._publics:
-            self._publics = self._signer.known_keys()
+            self._publics = {**self._listed, **self._signer.known_keys()}
+            if anchor.key not in self._publics:
+                self._unknown.add(anchor.key)
         return anchor.verify(self._publics)
 
     def _read_new_lines(self) -> None:

@@ -8,7 +8,7 @@ verification does not believe it.
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -85,17 +85,26 @@ class Checkpoint:
 class CheckpointFile:
     """The checkpoints of one ledger; without a directory or a signer there are none."""
 
-    def __init__(self, directory: Path | None, signer: Signer | None, ledger: str, *, home: str | None = None) -> None:
+    def __init__(
+        self,
+        directory: Path | None,
+        signer: Signer | None,
+        ledger: str,
+        *,
+        home: str | None = None,
+        publics: Callable[[], Mapping[str, str]] | None = None,
+    ) -> None:
         self._path = None if directory is None else directory / f"{digest(ledger)[:32]}.jsonl"
         self._signer = signer
         self._ledger = ledger
         self._home = home
+        self._publics = publics
 
     def get(self, dataset: str) -> Checkpoint | None:
         """The checkpoint of a dataset, if this ledger signed it."""
         if self._signer is None:
             return None
-        publics = self._signer.known_keys()
+        publics = self._signer.known_keys() if self._publics is None else self._publics()
         found = [each for each in map(_parse, self._lines()) if each is not None and each.dataset == dataset]
         ours = [each for each in found if each.ledger == self._ledger and _is_signed(each, publics)]
         return ours[-1] if ours else None

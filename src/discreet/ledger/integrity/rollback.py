@@ -87,6 +87,11 @@ class RollbackDetector:
         self._find_behind()
         self._shorten()
 
+    def accept_keys(self, listed: Mapping[str, str]) -> None:
+        """Compare again if keys that the ledger lists signed anchors at home that no known key had signed before."""
+        if self._rollback_evidence.accept_keys(listed):
+            self._find_behind()
+
     def _find_behind(self) -> None:
         self._behind = _sequences(self._look(self._lost_anchors))
 

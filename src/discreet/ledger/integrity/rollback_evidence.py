@@ -5,7 +5,7 @@ copy of the database holds fewer acts; it is detected and gets them back. At hom
 more acts than its creation.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -53,6 +53,10 @@ class RollbackEvidence:
 
     def __bool__(self) -> bool:
         return self._file is not None or self.shared is not None
+
+    def accept_keys(self, listed: Mapping[str, str]) -> bool:
+        """Count anchors at home of keys that the ledger lists; whether some were read that no known key had signed."""
+        return self._file is not None and self._file.accept_keys(listed)
 
     def record(self, anchors: Iterable[Anchor], *, at_home: Collection[str]) -> None:
         """Anchor where chains stand now; at home, those of some datasets."""
