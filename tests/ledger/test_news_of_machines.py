@@ -204,6 +204,34 @@ def test_an_older_copy_put_back_after_the_store_was_lost_serves_only_once_it_is_
         charge(owner)
 
 
+@pytest.mark.parametrize("is_configured", [False, True], ids=["place of the ledger", "place of the machine"])
+def test_a_copy_that_names_a_former_store_is_recovered_with_the_one_that_acts_at_home_name(
+    machines, charge, monkeypatch, is_configured
+):
+    """The former store is gone for good, and the present one knows every charge."""
+    group = machines(2)
+    group.back_up()
+    with group.open(0) as owner:
+        owner.share_anchors(group.directory / "second", **WHY)
+    shutil.rmtree(group.directory / "first")
+    with group.open(1) as other:
+        for _ in range(5):
+            charge(other)
+    group.restore()
+    if is_configured:
+        monkeypatch.setenv("DISCREET_ANCHORS", str(group.directory / "second"))
+    with group.open(1) as other:
+        assert f"name another store of shared anchors, at '{group.directory / 'second'}'" in str(other.verify())
+    shutil.rmtree(group.key(1).parent / "anchors")
+    with group.open(0) as owner:
+        assert owner.recover(**WHY)
+        assert tenths(owner) == 5
+        charge(owner)
+    with group.open(1) as other:
+        charge(other)
+        assert clean(other)
+
+
 @pytest.mark.full
 class TestRunningProcesses:
     """On PostgreSQL a process keeps its connection while a dump is restored in place."""

@@ -197,15 +197,18 @@ class LedgerAccess:
     def _recover_acts(self) -> bool:
         """Put acts on keys back that an older copy of the store lacks; whether all datasets are halted for it.
 
-        Refused where the shared anchors are away. Once the acts are back, nothing else may show that it is a copy.
+        Refused where the shared anchors are away, unless acts at home name others, which are not. Once the acts are
+        back, nothing else may show that it is a copy.
         """
         self._load_keys()
-        if self._key.anchors_fault is not None:
-            raise LedgerError(self._key.anchors_fault)
+        if self._key.anchors_fault is not None and self._detector.acts.place_at_home(self._key.register):
+            self._detector.acts.compare_with_home(self._key.register)
         is_older = self._detector.acts.are_behind
         if is_older:
             self._halt_older_copy()
-        self._put_back_acts()
+            self._put_back_acts()
+        if self._key.anchors_fault is not None:
+            raise LedgerError(self._key.anchors_fault)
         return is_older
 
     def _halt_older_copy(self) -> None:
@@ -258,7 +261,8 @@ class LedgerAccess:
         """Refuse to commit what changes a chain while any is behind, or was done by an older register of keys.
 
         Where one dataset is behind, the store is an older copy: others may lack events that nothing anchored. A dataset
-        that it lacks altogether may be registered again: no evidence holds its declaration.
+        that it lacks altogether may be registered again: no evidence holds its declaration. One whose row cannot be
+        read is damaged, and stops no other.
         What is not anchored where machines share anchors is not given to a process that cannot anchor it.
         """
         for account in writer.held.values():
@@ -266,7 +270,9 @@ class LedgerAccess:
                 self._check(account)
             self._detector.check_seen(writer, account)
         if writer.heads:
-            self._detector.refuse_behind(lambda: {*statements.names(writer)} - writer.new)
+            self._detector.refuse_behind(
+                lambda: {each.name for each in statements.readable_accounts(writer)} - writer.new
+            )
         if writer.new:
             self._key.refuse_older_register(statements.end_of_acts(writer))
         if not all(self._may_give(writer, name, account.sequence) for name, account in writer.held.items()):

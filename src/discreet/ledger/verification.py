@@ -19,6 +19,10 @@ from discreet.ledger.transactions.statements import LedgerWriter
 LOST_CHECKPOINT = (
     "the chain was verified up to this event and does not hold it any more: an older copy or another history is there"
 )
+OTHER_STORE = (
+    "acts on its keys at this home name another store of shared anchors, at {!r}, and the ledger does not: an older"
+    " copy was put back"
+)
 
 
 class Extent(Enum):
@@ -51,6 +55,8 @@ class LedgerVerification(LedgerAccess):
         findings = [IntegrityFinding(text) for text in texts]
         if self._key.anchors_fault is not None:  # it says nothing of the rows, and nothing can be charged anyway
             findings.append(IntegrityFinding(self._key.anchors_fault, is_ours=False))
+            place = self._detector.acts.place_at_home(self._key.register)
+            findings += [] if place is None else [IntegrityFinding(OTHER_STORE.format(place))]
         verified = [self._verify_dataset(each, extent) for each in self._look(partial(_names, name=name))]
         held = {each.name: each for each in verified}
         if name is not None:

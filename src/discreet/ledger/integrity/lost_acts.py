@@ -51,6 +51,14 @@ class LostActs:
         self._acts_at_home = home = self._evidence.acts_at_home()
         self._lost = [home] if _is_lost(home, register.texts, register) else []
 
+    def place_at_home(self, register: KeyRegister) -> str | None:
+        """The place of another store of shared anchors, which the acts at home name that follow those in the store."""
+        home = self._evidence.acts_at_home()
+        if home[: len(register.acts)] != register.texts or not _is_lost(home, register.texts, register):
+            return None
+        latest = KeyRegister.of(register.ledger, home)
+        return latest.place if latest.store != register.store else None
+
     def following(self, register: KeyRegister) -> tuple[str, ...]:
         """The acts on keys that stand outside the store and follow those in it, as far as they are vouched for.
 
