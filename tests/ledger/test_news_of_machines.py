@@ -13,7 +13,7 @@ import pytest
 
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger import Signer
+from discreet.ledger import Signer, SQLiteLedger
 from discreet.ledger.integrity.shared_anchors import SharedAnchors
 from discreet.ledger.records import faults
 from homes import SQLiteMachines, shared_anchors

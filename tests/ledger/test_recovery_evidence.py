@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger import Receipt, State
+from discreet.ledger import Receipt, Signer, State
 from discreet.ledger.integrity import rollback
 from discreet.ledger.records import account, faults
 from homes import SQLiteMachines
@@ -205,12 +205,12 @@ def lose_key(home: dict[str, Path], other: Path | None = None) -> None:
 @pytest.mark.parametrize("left", ["anchors", "checkpoint"])
 def test_what_a_home_knows_counts_where_it_lost_its_keys_and_the_ledger_lists_them(world, charge, left):
     home = world.home(0)
-    world.copy()
+    world.back_up()
     with world.open() as ledger:
         for _ in range(5):
             charge(ledger)
         assert ledger.verify()
-    world.put_back()
+    world.restore()
     lose_key(home)
     if left == "checkpoint":
         for each in home["anchors"].glob("*.jsonl"):
@@ -227,21 +227,19 @@ def test_what_a_home_knows_counts_where_it_lost_its_keys_and_the_ledger_lists_th
         assert clean(ledger)
 
 
-def test_what_a_containers_home_knows_counts_after_its_key_was_replaced_by_another_listed_one(world, share, charge):
+def test_what_a_containers_home_knows_counts_after_its_key_was_replaced_by_another_listed_one(world, charge):
     """The ledger and the shared anchors are lost together; both keys were listed before the backup."""
-    share(2)
-    second = world.directory / "second"
+    world.share(2)
+    second = world.directory / "container.key"
     with world.open() as owner:
         owner.list_key(Signer.at(second).public, name="second", reason=REASON)
-    world.copy()
+    world.back_up()
     with world.open(1) as container:
         for _ in range(5):
             charge(container)
     lose_key(world.home(1), second)
-    world.put_back()
-    shutil.rmtree(world.directory / "shared")
-    with world.open() as owner:
-        owner.share_anchors(world.directory / "another", reason=REASON, lost=True)
+    world.restore()
+    world.lose_store()
     with world.open(1) as container:
         assert "an older copy" in str(container.verify())
     with world.open() as owner:
