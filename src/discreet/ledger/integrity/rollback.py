@@ -329,7 +329,9 @@ class RollbackDetector:
             if str(error) not in (faults.BEHIND, faults.DAMAGED):  # written down by now, or no event of the chain
                 with suppress(LedgerError):
                     self._rollback_evidence.add_lost_anchors(rest)
-                self._note_at_home(rest)
+                with suppress(LedgerError):
+                    heads = {each.head for each in self._rollback_evidence.latest_at_home().values()}
+                    self._note_at_home(each for each in rest if each.head in heads)
 
     def close_without_anchoring(self) -> None:
         """Close what the anchors hold open, without writing one."""
