@@ -28,6 +28,7 @@ from discreet.ledger import Dataset, Ledger, PostgresLedger, Receipt, Reservatio
 from discreet.ledger.reporting.health import CURE
 from discreet.ledger.stores.postgres_schema import VERSION
 from servers import SERVICE, STEWARD
+from tampering import tampering
 
 COMMANDS = (
     "show",
@@ -268,6 +269,24 @@ def test_a_receipt_that_no_key_of_the_ledger_signed_is_a_finding_and_stops_nothi
     assert "no key of this ledger signed it" in result.stdout
     assert said(run("verify")).endswith("everything agrees")
     assert own.state is State.ANSWERED
+
+
+def test_a_stopped_dataset_ends_with_1_also_where_nothing_new_is_found(run, path):
+    """What a full verification found stands before the last verified event, where the next one does not look."""
+    said(run("verify"))
+    with tampering(str(path)) as hand:
+        hand.execute("UPDATE events SET analyst = 'eve' WHERE sequence = 2")
+    assert run("verify", "--full").exit_code == 1
+    result = run("verify", "visits")
+    assert result.exit_code == 1
+    first, stop, *cure = result.stdout.splitlines()
+    assert first.endswith(": no new finding, but 1 dataset is stopped")
+    assert re.fullmatch(r"  'visits' is stopped since 20\S+\+00:00: event 2: .*", stop)
+    assert cure[-1].strip() == "discreet ledger recover --ledger LEDGER --reason TEXT"
+    document = json.loads(run("verify", "--json").stdout)
+    assert (document["agrees"], document["findings"], [*document["stopped"]]) == (False, [], ["visits"])
+    said(run("recover", "--reason", "it was edited"))
+    assert said(run("verify")).endswith("everything agrees")
 
 
 def test_a_recovery_needs_a_reason(run):

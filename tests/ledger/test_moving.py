@@ -17,6 +17,7 @@ import pytest
 import discreet as dp
 from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.ledger import PostgresLedger, Receipt, Signer, SQLiteLedger, State, move_to_postgres
+from discreet.ledger.integrity import halts
 from discreet.ledger.records import faults
 from discreet.ledger.stores import sqlite_schema
 from ledger.mover import MOVED_AFTER, STEPS
@@ -255,6 +256,13 @@ def test_a_ledger_with_findings_is_not_moved(filled, place):
     with pytest.raises(ParameterError, match="what is moved has to be in order"):
         move_to_postgres(filled, place.owner, **ROLES)
     assert sqlite3.connect(filled).execute("PRAGMA user_version").fetchone() == (sqlite_schema.VERSION,)
+
+
+def test_a_ledger_with_a_stopped_dataset_is_not_moved(filled, place):
+    with SQLiteLedger(filled) as ledger:
+        halts.halt_all(ledger._commit, "the shared anchors were lost")
+    with pytest.raises(ParameterError, match="in order: every dataset is stopped since"):
+        move_to_postgres(filled, place.owner, **ROLES)
 
 
 def test_a_database_with_a_ledger_takes_no_other_one(filled, place, charge):

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from discreet.errors import LedgerError
+from discreet.ledger.integrity import halts
 from discreet.ledger.records import faults
 
 
@@ -19,3 +20,16 @@ def test_what_was_verified_is_anchored_so_that_an_older_copy_is_refused(visits, 
     put_back(3)
     with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
         charge(another())
+
+
+def test_a_verification_is_false_while_every_dataset_is_stopped_and_true_after_the_recovery(visits, charge):
+    charge(visits)
+    assert visits.verify().stopped == {}
+    halts.halt_all(visits._commit, "the shared anchors were lost")
+    found = visits.verify("visits")
+    assert not found
+    assert found.findings == ()
+    assert found.stopped[""].endswith(": the shared anchors were lost")
+    assert str(found).splitlines()[1].startswith("  every dataset is stopped since 20")
+    assert visits.recover(reason="they are there again")
+    assert visits.verify()

@@ -29,7 +29,7 @@ OF_COMMANDS: dict[str, dict[int, str]] = {
     },
     "ledger move": {PROBLEM: "something does not agree after the move, or it was refused"},
     "ledger recover": {PROBLEM: "something does not agree after the recovery, or it was refused"},
-    "ledger verify": {PROBLEM: "something does not agree, or the check was refused"},
+    "ledger verify": {PROBLEM: "something does not agree, a dataset is stopped, or the check was refused"},
     "receipt verify": {PROBLEM: "the receipt was changed, or another key signed it"},
     "release verify": {
         PROBLEM: "the file was changed, or another key signed it",

@@ -20,14 +20,13 @@ from discreet.cli.output import AsJson, print_result
 from discreet.errors import ParameterError
 from discreet.exact.numbers import shown
 from discreet.ledger import Entry, Ledger, Receipt, ReleaseKind
+from discreet.ledger.integrity.verification import EVERY_DATASET
 from discreet.ledger.ledger import OWNER
 from discreet.ledger.records.quota import EVERYONE, NoChange
 from discreet.ledger.records.receipt import cost_texts
 from discreet.ledger.reporting.report import DELTAS, Overview
 from discreet.ledger.reporting.spending import plain
 from discreet.ledger.reporting.tables import WIDTH, with_commands_apart
-
-EVERY_DATASET = "every dataset"
 
 
 def number(text: str) -> Decimal:
@@ -139,7 +138,8 @@ def verify(
     """Recompute every chain and compare; findings end with 1.
 
     It goes on from the last event that was verified. Only --full finds changes of rows before that event.
-    A dataset with a finding is not served any more, by anybody, until `recover`.
+    A dataset with a finding is not served any more, by anybody, until `recover`. Until then it is named, and ends with
+    1.
     """
     given = _read(receipts)
     if where is None:

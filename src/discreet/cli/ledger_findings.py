@@ -13,6 +13,7 @@ from discreet.cli.output import print_result
 from discreet.errors import LedgerError
 from discreet.ledger import Ledger, LedgerHealth, Verification
 from discreet.ledger.integrity.findings import UNREADABLE_ROWS
+from discreet.ledger.integrity.verification import EVERY_DATASET
 from discreet.ledger.records import faults
 from discreet.ledger.reporting.health import CURE, DatasetHealth
 from discreet.ledger.reporting.spending import SpendingTotal, plain_up, text_up
@@ -27,19 +28,24 @@ def waiting(what: str) -> Status:
 def conclude(
     found: Verification, *, as_json: bool, has_anchors: bool, lines: Iterable[str] = (), **more: object
 ) -> None:
-    """Print what a verification found, then other lines; in JSON with more fields. End with 1 after a finding."""
+    """Print what a verification found, then other lines; in JSON with more fields.
+
+    End with 1 after a finding, or where a dataset is stopped.
+    """
     findings = [{"what": f.what, "dataset": f.dataset, "event": f.sequence} for f in found.findings]
     counted: dict[str, Any] = {"agrees": found.ok, "datasets": found.datasets, "events": found.events}
     counted |= {"since": dict(found.since), "anchors": has_anchors}
-    document = counted | {"findings": findings} | more
+    stopped = {name or EVERY_DATASET: why for name, why in found.stopped.items()}
+    document = counted | {"findings": findings, "stopped": stopped} | more
     print_result(document, "\n".join([str(found), *(f"  {line}" for line in lines)]), as_json=as_json)
     if not found.ok:
         raise typer.Exit(exit_codes.PROBLEM)
 
 
 def next_lines(found: Verification) -> list[str]:
-    """What comes after findings that stop a dataset: the command that recovers it."""
-    return with_commands_apart(CURE, WIDTH - 2) if any(finding.is_ours for finding in found.findings) else []
+    """What comes after findings that stop a dataset, and while one is stopped: the command that recovers it."""
+    stops = found.stopped or any(finding.is_ours for finding in found.findings)
+    return with_commands_apart(CURE, WIDTH - 2) if stops else []
 
 
 def health_of(ledger: Ledger) -> LedgerHealth:

@@ -324,12 +324,12 @@ class Ledger(KeyAdministration):
                 False.
 
         Returns:
-            The findings; `ok` if there are none.
+            The findings, and the datasets that are stopped; `ok` if there are neither.
         """
         found = self._verify(name, tuple(receipts), Extent.FULL if full else Extent.NEW)
         if not found.ok:
             halts.halt_datasets(self._run, found)
-        return found
+        return self._with_stops(found, name)
 
     def recover(self, *, reason: str, receipts: Iterable[Receipt] = ()) -> Verification:
         """Serve again after damage or an old copy: totals become the most that any evidence shows.
@@ -344,7 +344,7 @@ class Ledger(KeyAdministration):
                 evidence counts it already. Default: none.
 
         Returns:
-            The findings that remain.
+            The findings and the stopped datasets that remain.
 
         Raises:
             ParameterError: If there is no reason.
@@ -373,7 +373,7 @@ class Ledger(KeyAdministration):
         self._detector.compare()
         self._upgrade_records()
         self._checkpoints.forget()  # they may be of the history that is lost
-        return self._verify(None, given, Extent.FULL)
+        return self._with_stops(self._verify(None, given, Extent.FULL))
 
     def _is_older_copy(self, anchored: set[str], proofs: list[RecoveryEvidence]) -> bool:
         """Whether evidence names a dataset that the store lacks, or shows history that a chain lacks."""

@@ -131,7 +131,7 @@ def _check_source(ledger: SQLiteLedger) -> None:
     if not found:
         raise ParameterError(
             "a ledger with findings to be moved",
-            because=f"what is moved has to be in order: {found.findings[0]}",
+            because=f"what is moved has to be in order: {found.problems[0]}",
             instead="discreet ledger verify and discreet ledger recover, then again",
         )
 

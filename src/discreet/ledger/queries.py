@@ -31,7 +31,7 @@ from discreet.ledger.reporting.health import (
 from discreet.ledger.reporting.report import DELTAS, SpendingReport, report
 from discreet.ledger.transactions import other_releases, outcome, statements, stored_charge
 from discreet.ledger.transactions.statements import LedgerWriter
-from discreet.ledger.verification import LedgerVerification
+from discreet.ledger.verification import LedgerVerification, without_name
 
 _SOURCES = "SELECT DISTINCT dataset, source FROM versions ORDER BY dataset, source"
 
@@ -353,11 +353,7 @@ class LedgerQueries(LedgerVerification):
 
     def _halted_datasets(self) -> dict[str, str]:
         """The findings of halts without the name of their dataset, and what is done about them."""
-        return {name: f"{_without_name(text, name)}; {CURE}" for name, text in self._look(halts.open_halts).items()}
-
-
-def _without_name(finding: str, name: str) -> str:
-    return finding.removeprefix(f"{name!r}: ").removeprefix(f"{name!r} ") if name else finding
+        return {name: f"{without_name(name, text)}; {CURE}" for name, text in self._look(halts.open_halts).items()}
 
 
 def _part(most_spent: Number) -> Fraction:

@@ -1,6 +1,8 @@
 """Verification of a ledger: its chains, its anchors, its keys and receipts, from the last checkpoint or in full."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from enum import Enum
 from functools import partial
 
@@ -23,6 +25,7 @@ OTHER_STORE = (
     "acts on its keys at this home name another store of shared anchors, at {!r}, and the ledger does not: an older"
     " copy was put back"
 )
+_STOPS = "SELECT dataset, time, finding FROM halts WHERE cleared IS NULL ORDER BY time DESC"
 
 
 class Extent(Enum):
@@ -47,6 +50,18 @@ class LedgerVerification(LedgerAccess):
             if str(error) != faults.DAMAGED:
                 raise
             return Verification(datasets=0, events=0, findings=(IntegrityFinding(str(error)),))
+
+    def _with_stops(self, found: Verification, name: str | None = None) -> Verification:
+        """A verification with the datasets that are stopped now: those of earlier verifications too."""
+
+        def stops(writer: LedgerWriter) -> dict[str, str]:
+            known = {"", *_names(writer, name)}
+            rows = [row for row in writer.rows(_STOPS) if row["dataset"] in known]
+            return {row["dataset"]: f"since {row['time']}: {without_name(**row)}" for row in rows}
+
+        with suppress(LedgerError):  # a store that cannot be read serves nothing, and is a finding
+            return replace(found, stopped=self._look(stops))
+        return found
 
     def _verify_rows(self, name: str | None, receipts: tuple[Receipt, ...], extent: Extent) -> Verification:
         self._load_keys()
@@ -114,6 +129,11 @@ def _lost_checkpoints(verified: list[VerifiedDataset], reported: set[str | None]
     for each in verified:
         if each.lost is not None and each.name not in reported and not each.counts(each.lost):
             yield IntegrityFinding(LOST_CHECKPOINT, each.name, each.lost.sequence)
+
+
+def without_name(dataset: str, finding: str, **_: object) -> str:
+    """The finding of a halt without the name of its dataset."""
+    return finding.removeprefix(f"{dataset!r}: ").removeprefix(f"{dataset!r} ") if dataset else finding
 
 
 def _names(writer: LedgerWriter, name: str | None) -> list[str]:

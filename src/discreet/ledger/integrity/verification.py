@@ -39,18 +39,22 @@ __all__ = [
 ]
 
 
+EVERY_DATASET = "every dataset"
 _AT_PLACE = "SELECT * FROM events WHERE dataset = :name AND sequence = :sequence"
 
 
 @dataclass(frozen=True)
 class Verification:
-    """Result of a verification: how much was checked, and every finding. Print it; it is true if there is none.
+    """Result of a verification: how much was checked, and every finding.
+
+    Print it; it is true if there is no finding and no dataset is stopped, also by an earlier verification.
 
     Attributes:
         datasets: Number of datasets.
         events: Number of events that were read.
         findings: The findings.
         since: By dataset, the last event of an earlier verification, after which this one went on.
+        stopped: Since when and why datasets accept no charges before `recover`, by dataset; '' stands for all of them.
 
     Example:
         >>> import discreet as dp
@@ -63,11 +67,20 @@ class Verification:
     events: int
     findings: tuple[IntegrityFinding, ...]
     since: Mapping[str, int] = field(default_factory=dict)
+    stopped: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
-        """Whether everything agrees."""
-        return not self.findings
+        """Whether everything agrees, and no dataset is stopped."""
+        return not self.findings and not self.stopped
+
+    @property
+    def problems(self) -> list[str]:
+        """The findings in words, then the stopped datasets of which nothing was found now."""
+        found = {finding.dataset or "" for finding in self.findings if finding.is_ours}
+        earlier = {name: why for name, why in self.stopped.items() if name not in found}
+        stops = [f"{repr(name) if name else EVERY_DATASET} is stopped {why}" for name, why in earlier.items()]
+        return [*map(str, self.findings), *stops]
 
     def __bool__(self) -> bool:
         return self.ok
@@ -76,7 +89,12 @@ class Verification:
         checked = f"{_pluralize(self.datasets, 'dataset')}, {_pluralize(self.events, 'event')}{self._extent()}"
         if self.ok:
             return f"{checked}: everything agrees"
-        return "\n  ".join([f"{checked}: {_pluralize(len(self.findings), 'finding')}", *map(str, self.findings)])
+        found = _pluralize(len(self.findings), "finding")
+        return "\n  ".join([f"{checked}: {found if self.findings else self._stops()}", *self.problems])
+
+    def _stops(self) -> str:
+        every = EVERY_DATASET if "" in self.stopped else _pluralize(len(self.stopped), "dataset")
+        return f"no new finding, but {every} {'is' if every in (EVERY_DATASET, '1 dataset') else 'are'} stopped"
 
     def _extent(self) -> str:
         if not self.since:
