@@ -104,6 +104,17 @@ def test_a_refusal_advises_a_command_and_no_python(path, tmp_path, words, advice
     assert not re.search(r"\w\(|\w=[\"']", f"{refused.what} {refused.because} {refused.instead}")
 
 
+def test_advice_about_a_key_that_was_named_names_it_again(tmp_path):
+    """Without the option the commands are about the key at home, which is the owner's on its machine."""
+    named = ("--signing-key", tmp_path / "the pod.key")
+    option = f"--signing-key '{tmp_path / 'the pod.key'}'"
+    assert run("key", "show", *named).exception.instead.endswith(f"discreet ledger key new {option}")
+    said(run("key", "new", *named))
+    assert f"discreet ledger key rotate {option}," in run("key", "new", *named).exception.instead
+    said(run("key", "new"))
+    assert "discreet ledger key rotate, which" in run("key", "new").exception.instead
+
+
 def test_another_machine_than_the_owners_lists_nothing(path, tmp_path):
     pod = Signer.at(tmp_path / "pod.key")
     words = ("key", "list", pod.public, "--name", "pod", *WHY, "--ledger", path)

@@ -1,6 +1,7 @@
 """`discreet ledger key`: the keys of this machine, and those that a ledger lists."""
 
 import os
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -34,7 +35,7 @@ def show_keys(as_json: AsJson = False, key: KeyFile = None) -> None:
         raise ParameterError(
             "the keys of a ledger",
             because="no key was ever made there",
-            instead="--signing-key FILE as the ledger was opened with, or discreet ledger key new",
+            instead=f"--signing-key FILE as the ledger was opened with, or discreet ledger key new{_option(key)}",
         )
     keys_listed = [{"key": name, "public": public, "signs": name == current} for name, public in listed.items()]
     lines = [_key_line(name, public, is_current=name == current) for name, public in listed.items()]
@@ -52,7 +53,8 @@ def new_key(as_json: AsJson = False, key: KeyFile = None) -> None:
         raise ParameterError(
             "a new signing key",
             because="there is one at that path, and a key is never lost by a slip",
-            instead="discreet ledger key rotate, which puts a new one in its place, or another --signing-key",
+            instead=f"discreet ledger key rotate{_option(key)}, which puts a new one in its place, or"
+            " --signing-key FILE with a path where nothing is",
         )
     _print_key(Signer.at(path), as_json=as_json)
 
@@ -78,6 +80,11 @@ def _key_line(name: str, public: str, *, is_current: bool) -> str:
 
 def _key_at(path: Path | None) -> Path:
     return home() / "signing.key" if path is None else path
+
+
+def _option(path: Path | None) -> str:
+    """The option by which a command was given a key: the advice is about that key, and not about the one at home."""
+    return "" if path is None else f" --signing-key {shlex.quote(str(path))}"
 
 
 @keys.command(

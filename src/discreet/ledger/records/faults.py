@@ -134,7 +134,9 @@ UNOWNED = (
 )
 REVOKED_KEY = (
     "the ledger's owner revoked the signing key of this process, so it cannot charge; run discreet ledger key rotate"
-    " here, then the owner lists the new key: discreet ledger key list PUBLIC --name NAME --reason TEXT --ledger LEDGER"
+    " here, with --signing-key FILE if this process was given a file, or for a secret that it cannot write run discreet"
+    " ledger key new --signing-key FILE elsewhere; then the owner lists the new key: discreet ledger key list PUBLIC"
+    " --name NAME --reason TEXT --ledger LEDGER; then it takes the place of the former one in the secret"
 )
 NOT_THE_OWNER = (
     "the signing key of this process is not the ledger's owner, who alone lists and revokes keys and names anchors;"
