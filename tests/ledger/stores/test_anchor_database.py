@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import signal
 import time
 from contextlib import ExitStack, closing
@@ -10,6 +11,7 @@ import psycopg
 import pytest
 
 from discreet.errors import LedgerError
+from discreet.ledger import SQLiteLedger
 from discreet.ledger.integrity.shared_anchors import store_document
 from discreet.ledger.records import faults
 from discreet.ledger.stores import anchor_database, postgres_errors, postgres_sessions
@@ -58,6 +60,24 @@ def test_a_role_without_rights_is_told_so(anchor_database):
     with closing(AnchorDatabase(anchor_database.service, LEDGER)) as other, pytest.raises(LedgerError) as caught:
         other.identity()
     assert str(caught.value) == faults.of_anchor_database(faults.NO_RIGHTS)
+
+
+def test_anchors_that_a_crash_would_lose_are_a_problem_of_their_own_database(anchor_database, path):
+    database = anchor_database.service.rpartition("/")[2]
+    setting = f"ALTER ROLE {SERVICE} IN DATABASE {database} %s"
+    with SQLiteLedger(path) as ledger:
+        ledger.share_anchors(anchor_database.tamperer, reason="a test")
+    with psycopg.connect(anchor_database.tamperer, autocommit=True) as connection:
+        connection.execute((setting % "SET synchronous_commit = off").encode())
+    sentence = faults.of_anchor_database(faults.UNSAFE)
+    assert sentence != faults.of_anchor_database(faults.NOT_CONNECTED)
+    with closing(AnchorDatabase(anchor_database.service, LEDGER)) as store, pytest.raises(LedgerError) as caught:
+        store.identity()
+    assert str(caught.value) == sentence
+    with SQLiteLedger(path, shared_anchors=anchor_database.service) as ledger:
+        assert [(each.kind, each.what) for each in ledger.health().problems] == [("keys", sentence)]
+        with pytest.raises(LedgerError, match=re.escape(sentence)):
+            ledger.anchor()
 
 
 @pytest.mark.guarantee("ledger")

@@ -93,8 +93,9 @@ HALTED = (
     " --receipt FILE for each receipt"
 )
 UNSAFE = (
-    "the ledger's database would lose charges: fsync, full_page_writes and synchronous_commit must be on for its role,"
-    " and session_replication_role must not be replica"
+    "the ledger's database would lose charges: its server must have fsync and full_page_writes on (ALTER SYSTEM), and"
+    " its role, database and server synchronous_commit; session_replication_role must not be replica, and no table"
+    " unlogged"
 )
 REPLICA = "the ledger's database is a replica or read-only; give the address of the primary"
 TOO_MANY_RIGHTS = (
@@ -210,13 +211,17 @@ _ANCHOR_DATABASE_CAUSES = {
     NO_CONNECTION_LEFT: "it takes no more connections; close others or raise its limits",
     REPLICA: "it is a replica or read-only; set DISCREET_ANCHORS to the address of the primary",
     FULL: "its disk is full or failed; free space and repeat the call",
+    UNSAFE: (
+        "it would lose them: its server must have fsync on (ALTER SYSTEM), and its role, database and server"
+        " synchronous_commit"
+    ),
     NOT_CONNECTED: "for a reason that discreet does not know; psql with the same address says more",
 }
 
 
 def of_anchor_database(sentence: str) -> str:
     """The sentence about the database of shared anchors, for one about the ledger's; others are about both."""
-    if sentence in (SAME_DATABASE, UNSAFE):
+    if sentence == SAME_DATABASE:
         return sentence
     return _ANCHOR_DATABASE + _ANCHOR_DATABASE_CAUSES.get(sentence, _ANCHOR_DATABASE_CAUSES[NOT_CONNECTED])
 
