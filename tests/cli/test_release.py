@@ -52,6 +52,16 @@ def run(*words):
     return CliRunner().invoke(app, ["release", *map(str, words)])
 
 
+def test_a_key_that_is_not_known_is_said_to_be_so_and_nothing_is_said_of_the_numbers(place, public):
+    key = ("--key", Signer.in_memory().public)
+    found = run("verify", place / "first.json", *key)
+    assert found.exit_code == 1
+    assert found.stdout.startswith("UNKNOWN KEY  ")
+    assert "WRONG" not in found.stdout
+    assert json.loads(run("verify", place / "first.json", *key, "--json").stdout)["verdict"] == "unknown key"
+    assert json.loads(run("verify", place / "edited.json", "--key", public, "--json").stdout)["verdict"] == "wrong"
+
+
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [

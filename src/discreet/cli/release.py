@@ -88,10 +88,11 @@ def show(
 def verify(file: File, keys: Keys, as_json: AsJson = False) -> None:
     """Check that nothing in a saved release was changed.
 
-    The key of the ledger must have signed it.
+    A key of the ledger must have signed it: one that is given, or one that a given key of the owner listed, as the
+    certificate in the receipt shows.
 
-    Ends with 0 if all of it is as it was signed, 1 if something is wrong, and 3 if no signature covers the numbers or
-    the table.
+    Ends with 0 if all of it is as it was signed, 1 if something is wrong or the key is not known, and 3 if no signature
+    covers the numbers or the table.
     """
     publics = [checked_key(text) for text in keys]
     found = read_saved(file)
@@ -113,9 +114,11 @@ def _code(checks: Sequence[ResultVerification], table: SqlRelease | None) -> int
 
 def _plain_checks(checks: Sequence[ResultVerification], table: SqlRelease | None) -> dict[str, Any]:
     """The result of a verification as plain data."""
+    unknown = all(check.is_by_unknown_key for check in checks if check.faults)
     is_table_alone = table is not None and all(check.ok for check in checks)
     uncovered = "table not covered" if is_table_alone else "not covered"
-    words = {exit_codes.OK: "covered", exit_codes.PROBLEM: "wrong", exit_codes.UNDECIDED: uncovered}
+    problem = "unknown key" if unknown else "wrong"
+    words = {exit_codes.OK: "covered", exit_codes.PROBLEM: problem, exit_codes.UNDECIDED: uncovered}
     results = [
         {
             "receipt": json.loads(check.receipt.to_json()),
@@ -143,6 +146,10 @@ def _check_lines(checks: Sequence[ResultVerification], table: SqlRelease | None)
 def _result_lines(found: ResultVerification) -> Iterator[str]:
     """What was found of one result."""
     receipt = found.receipt
+    if found.is_by_unknown_key:
+        yield f"UNKNOWN KEY  {ascii(receipt.key)[1:-1]} signed it, so nothing is known of the numbers"
+        yield "             --key with that key, or with the owner's where the receipt has a certificate of its key"
+        return
     if found.faults:
         yield from (f"WRONG  {fault}" for fault in found.faults)
         return

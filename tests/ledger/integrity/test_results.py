@@ -3,13 +3,15 @@
 import copy
 import json
 import random
+from dataclasses import replace
 
 import pytest
 
 import discreet as dp
 from discreet.errors import LedgerError
-from discreet.ledger import Signer
+from discreet.ledger import Receipt, Signer
 from discreet.ledger.integrity.results import CHANGED_LATER, FORMER, UNSIGNED, verify_result
+from discreet.ledger.records.canonical_text import canonical
 from discreet.release.signed import covered, statement
 
 FACTS = {
@@ -189,6 +191,82 @@ def test_another_key_is_found(release, tmp_path):
     found = verify_result(plain(release), [stranger])
     assert found.faults[0].startswith("the receipt: another key signed it, ")
     assert len(found.faults) == 2
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory):
+    """A release of a machine whose key the owner listed, the owner's key, and the machine's."""
+    place = tmp_path_factory.mktemp("machines")
+    owner, pod = (Signer.at(place / f"{name}.key") for name in ("owner", "pod"))
+    with dp.SQLiteLedger(place / "ledger.sqlite", key=place / "owner.key", anchors=place / "own") as ledger:
+        ledger.share_anchors(place / "shared", reason="a test")
+        ledger.list_key(pod.public, name="pod", reason="a test")
+    home = {"key": place / "pod.key", "anchors": place / "anchors"}
+    with (
+        dp.SQLiteLedger(place / "ledger.sqlite", **home) as ledger,
+        dp.protect(dp.datasets.visits(200), **FACTS, ledger=ledger) as opened,
+    ):
+        return plain(opened.release(visits.agg(n=dp.count()), epsilon=0.5)), owner, pod
+
+
+def forged(data, signer):
+    """The release with other numbers and another charge, both signed by a key."""
+    receipt = replace(Receipt.from_json(json.dumps(data["receipt"])), analyst="eve", key=None, signature=None)
+    receipt = replace(receipt, hash=receipt.link().hash, certificate=())
+    certificate = tuple(data["receipt"]["certificate"])
+    data = covered(data) | {"receipt": json.loads(receipt.sign(signer, receipt.ledger, certificate).to_json())}
+    data["outputs"][0]["values"] = [5_000]
+    return data | {"signature": {"key": signer.key, "signature": signer.sign(statement(data))}}
+
+
+def test_a_release_of_a_listed_key_is_covered_by_the_owners_key_and_the_certificate(certified):
+    data, owner, pod = certified
+    for publics in ([owner.public], [pod.public], [Signer.in_memory().public, owner.public]):
+        assert verify_result(data, publics).ok
+    edited = copy.deepcopy(data)
+    edited["outputs"][0]["values"][0] += 1
+    found = verify_result(edited, [owner.public])
+    assert not found.is_by_unknown_key
+    assert found.faults == ("the numbers: they, or what the file says of them, were changed after they were signed",)
+
+
+def test_of_a_key_that_no_given_one_vouches_for_nothing_is_known(certified):
+    data, _, pod = certified
+    found = verify_result(data, [Signer.in_memory().public])
+    assert found.is_by_unknown_key
+    assert not found.ok
+    assert found.faults[0] == f"the receipt: another key signed it, {pod.key}"
+    data = data | {"dataset": {"name": "other", "version": 1}}
+    assert not verify_result(data, [Signer.in_memory().public]).is_by_unknown_key
+
+
+def test_a_forgers_key_is_in_no_certificate_that_counts(certified):
+    data, owner, pod = certified
+    (act,) = data["receipt"]["certificate"]
+    forger = Signer.in_memory()
+    altered = json.loads(act) | {"value": forger.public}
+    unsigned = {name: value for name, value in altered.items() if name != "signature"}
+    own_signature = forger.sign(canonical(unsigned))
+    certificates = {
+        "the owner's act on another key": [act],
+        "an act whose key was replaced": [json.dumps(altered)],
+        "an act that the forger signed": [canonical(altered | {"signature": own_signature})],
+        "an act in the forger's name": [canonical(altered | {"owner": forger.key, "signature": own_signature})],
+        "no act": ["{}"],
+    }
+    for what, certificate in certificates.items():
+        forgery = forged(data | {"receipt": data["receipt"] | {"certificate": certificate}}, forger)
+        assert verify_result(forgery, [forger.public]).ok, what  # but for the key it is whole
+        for publics in ([owner.public], [pod.public], [owner.public, pod.public]):
+            assert not verify_result(forgery, publics).ok, what
+    stripped = {name: value for name, value in data["receipt"].items() if name != "certificate"}
+    assert not verify_result(data | {"receipt": stripped | {"format": "discreet.receipt/2"}}, [owner.public]).ok
+
+
+def test_a_certificate_of_another_ledger_shows_no_key_of_this_one(certified):
+    data, owner, _ = certified
+    receipt = data["receipt"] | {"ledger": "ab" * 16}
+    assert not verify_result(data | {"receipt": receipt}, [owner.public]).ok
 
 
 def test_numbers_that_another_trusted_key_signed_are_found(release, public, tmp_path):

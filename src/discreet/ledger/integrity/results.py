@@ -11,13 +11,14 @@ from typing import Any
 
 from discreet.errors import LedgerError
 from discreet.ledger.records.canonical_text import digest
-from discreet.ledger.records.receipt import Receipt, receipt_fault
+from discreet.ledger.records.receipt import Receipt, other_key, receipt_fault, trusted_keys
 from discreet.ledger.records.signatures import is_signed_by, key_id
 from discreet.release.signed import ORIGINAL, SIGNATURE, covered, statement
 from discreet.release.values.rendering import is_generated
 
 FORMER = "the file is of version 1, which has no signature over its numbers"
 UNSIGNED = "no key signed the numbers"
+SIGNED_BY_UNKNOWN_KEY = "the numbers: none of the known keys is the one that signed them"
 CHANGED_LATER = "they differ from the signed ones, as after rounding; only the copy under 'original' is covered"
 _UNCHANGED = (
     "schema",
@@ -52,9 +53,15 @@ class ResultVerification:
         """Whether nothing was changed and the numbers are covered."""
         return not self.faults and self.uncovered is None
 
+    @property
+    def is_by_unknown_key(self) -> bool:
+        """Whether nothing is known of the file: no fault but that none of the known keys is the one that signed it."""
+        unknown = {f"the receipt: {other_key(self.receipt)}", SIGNED_BY_UNKNOWN_KEY}
+        return bool(self.faults) and unknown.issuperset(self.faults)
+
 
 def verify_result(data: dict[str, Any], publics: Sequence[str]) -> ResultVerification:
-    """Check a result in plain data against public keys.
+    """Check a result in plain data against public keys, and those that its receipt's certificate shows.
 
     Args:
         data: What `to_json` or `save` wrote, as `json.loads` returns it.
@@ -69,6 +76,7 @@ def verify_result(data: dict[str, Any], publics: Sequence[str]) -> ResultVerific
     if not isinstance(data.get("receipt"), dict):
         raise LedgerError("the file holds no result that this version of discreet can read")
     receipt = Receipt.from_json(json.dumps(data["receipt"]))
+    publics = trusted_keys(receipt, publics)
     wrong = receipt_fault(receipt, publics)
     faults: tuple[str, ...] = () if wrong is None else (f"the receipt: {wrong}",)
     if str(data.get("schema")).endswith("/1"):
@@ -108,7 +116,7 @@ def _faults_of_signature(signed: dict[str, Any], by: Any, receipt: Receipt, publ
     if not isinstance(by, dict) or set(by) != {"key", "signature"} or by["key"] != receipt.key:
         return ("the numbers: the key of the receipt did not sign them",)
     if by["key"] not in map(key_id, publics):  # so nobody knows whether something was changed
-        return ("the numbers: none of the given keys is the one that signed them",)
+        return (SIGNED_BY_UNKNOWN_KEY,)
     try:
         text = statement(signed)
     except ValueError:  # numbers that JSON does not have

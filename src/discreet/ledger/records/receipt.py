@@ -216,13 +216,26 @@ def receipt_fault(receipt: Receipt, publics: Sequence[str]) -> str | None:
         return "it was changed, its hash is not that of its fields"
     if receipt.key is None:
         return "no key signed it, so anybody may have made it up"
-    owners = {str(key_id(public)): public for public in publics}
-    publics = [*publics, *certified_keys(receipt.ledger or "", owners, receipt.certificate).values()]
+    publics = trusted_keys(receipt, publics)
     if receipt.key not in map(key_id, publics):
-        return f"another key signed it, {ascii(receipt.key)[1:-1]}"
+        return other_key(receipt)
     if not is_signed_by(_statement(receipt), receipt.key, receipt.signature, publics):
         return "its signature is not that of the key it names"
     return None
+
+
+def other_key(receipt: Receipt) -> str:
+    """The fault of a receipt that none of the known keys signed."""
+    return f"another key signed it, {ascii(receipt.key)[1:-1]}"
+
+
+def trusted_keys(receipt: Receipt, publics: Sequence[str]) -> list[str]:
+    """The given public keys, and those that the receipt's certificate shows to be of the ledger.
+
+    Each act of the certificate must be signed by a key that is given, or that an act before it shows.
+    """
+    owners = {str(key_id(public)): public for public in publics}
+    return [*publics, *certified_keys(receipt.ledger or "", owners, receipt.certificate).values()]
 
 
 def _receipt_fields(receipt: Receipt) -> dict[str, Any]:
