@@ -59,7 +59,10 @@ NOT_TRUSTED = (
     "there is no trusted TLS connection to the ledger's database; check sslmode, sslrootcert, "
     "and the name and the authority of the server's certificate"
 )
-NO_DATABASE = "the server has no database of that name; check the ledger's address, or create the database"
+NO_DATABASE = (
+    "the server has no database of that name; check the ledger's address, or restore it: a new ledger would be a second"
+    " budget"
+)
 NO_RIGHTS = (
     "the ledger's role lacks a right in the database; the database's owner grants it by "
     "discreet ledger create ADDRESS --role NAME, and CONNECT if that is missing"

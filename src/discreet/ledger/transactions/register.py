@@ -1,10 +1,12 @@
 """Registering datasets, their versions and their other names: what is written, and under which privacy budget."""
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from discreet.errors import LedgerError, NameNotFoundError, ParameterError
+from discreet.errors import LedgerError, NameNotFoundError, ParameterError, suggestion
 from discreet.ledger.records import faults, registration
 from discreet.ledger.records.account import Account, new_account, order_text
 from discreet.ledger.records.canonical_text import canonical, digest, label
@@ -38,7 +40,8 @@ def register(writer: LedgerWriter, dataset: Dataset) -> Registration:
         known = known or statements.find_account(writer, dataset.name)
     _refuse_another_time(writer, dataset)
     if known is None:
-        return _first(writer, replace(dataset, budget=registration.divide_delta(dataset.budget, None)))
+        with _naming_known_datasets(writer, dataset.name):
+            return _first(writer, replace(dataset, budget=registration.divide_delta(dataset.budget, None)))
     newest = statements.registered_version(writer, known, None)
     stored = statements.registered_version(writer, known, dataset.version)
     if newest is None:
@@ -57,6 +60,24 @@ def register(writer: LedgerWriter, dataset: Dataset) -> Registration:
     return _again(
         writer, known, stored, replace(dataset, budget=registration.divide_delta(dataset.budget, known.budget))
     )
+
+
+@contextmanager
+def _naming_known_datasets(writer: LedgerWriter, name: str) -> Iterator[None]:
+    """Refuse a name that is not known to a role that registers nothing with the datasets that it may have meant."""
+    try:
+        yield
+    except LedgerError as error:
+        known = statements.names(writer) if str(error) == faults.NOT_A_STEWARD else []
+        if not known:
+            raise
+        nearest = suggestion(name, known)
+        meant = f"name={nearest!r}" if nearest in known else nearest
+        raise NameNotFoundError(
+            f"dataset {name!r}",
+            because="the ledger has no dataset of that name, and only its steward registers new ones",
+            instead=f"{meant}; a new dataset has a budget of its own: open the ledger under its steward's role",
+        ) from None
 
 
 def rename(writer: LedgerWriter, name: str, to: str, reason: str) -> None:

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from discreet.accounting.filters import Budget
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, NameNotFoundError
 from discreet.ledger import PostgresLedger
 from discreet.ledger.records import faults
 from discreet.ledger.records.quota import MOST_FAILURES
@@ -299,6 +299,18 @@ def test_the_service_registers_nothing_and_is_told_who_does(ledger_server, postg
         with PostgresLedger(postgres_address) as ledger:
             made = ledger.register(dataset())
         assert service.register(dataset()).sequence == made.sequence
+
+
+def test_a_service_that_mistypes_a_name_is_told_the_names_that_the_ledger_has(ledger_server, postgres_address, dataset):
+    with PostgresLedger(postgres_address) as ledger:
+        ledger.register(dataset())
+    with PostgresLedger(ledger_server.service_url) as service:
+        for name, advice in {"visit": "name='visits'; ", "payroll": "one of 'visits'; "}.items():
+            with pytest.raises(NameNotFoundError) as caught:
+                service.register(dataset(name=name, source="other.csv"))
+            assert "has no dataset of that name" in caught.value.because
+            assert caught.value.instead.startswith(advice)
+            assert service.verify()
 
 
 def test_a_service_charges_answers_forfeits_and_publishes(ledger_server, postgres_address, dataset, turn, charge):
