@@ -9,10 +9,19 @@ import typer
 from discreet.accounting.costs import NOTHING
 from discreet.accounting.filters import Budget
 from discreet.cli import exit_codes
-from discreet.cli.ledger_findings import conclude, health_of, next_lines, recovery_document, recovery_lines, waiting
+from discreet.cli.ledger_findings import (
+    conclude,
+    health_of,
+    next_lines,
+    recovery_document,
+    recovery_lines,
+    schema_lines,
+    waiting,
+)
 from discreet.errors import LedgerError
 from discreet.events import PureEvent
 from discreet.ledger import IntegrityFinding, LedgerHealth, SQLiteLedger, Verification
+from discreet.ledger.records import faults
 from discreet.ledger.reporting.health import DatasetHealth
 
 SOUND = Verification(datasets=1, events=3, findings=())
@@ -40,6 +49,18 @@ def test_after_a_finding_comes_the_command_that_recovers_on_a_line_of_its_own():
     assert next_lines(SOUND) == []
     others = Verification(datasets=1, events=3, findings=(IntegrityFinding("a forged receipt", is_ours=False),))
     assert next_lines(others) == []  # it stops nothing, so there is nothing to recover
+
+
+def test_findings_of_the_schema_say_who_mends_it_before_the_recovery():
+    sentences = ["a role may do more with 'datasets' than discreet grants", "the trigger 'x' is not one of discreet"]
+    found = Verification(datasets=1, events=3, findings=tuple(map(IntegrityFinding, sentences)))
+    lines = [line.strip() for line in next_lines(found)]
+    assert "discreet ledger create ADDRESS --role NAME --steward NAME" in lines
+    assert "no recovery mends a schema" in " ".join(lines)
+    assert lines[-1] == "discreet ledger recover --ledger LEDGER --reason TEXT"
+    assert schema_lines(HARMED) == schema_lines(SOUND) == []
+    damaged = Verification(datasets=0, events=0, findings=(IntegrityFinding(faults.DAMAGED),))
+    assert schema_lines(damaged) == []  # its own sentence says what to do
 
 
 def test_a_sign_of_life_is_written_on_standard_error_alone(capsys):

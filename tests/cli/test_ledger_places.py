@@ -2,6 +2,7 @@
 
 import json
 
+import psycopg
 import pytest
 from typer.testing import CliRunner
 
@@ -11,6 +12,7 @@ from discreet.cli.ledger_places import _address_of, _finding
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger import Dataset, PostgresLedger, SQLiteLedger
 from discreet.ledger.records import faults
+from servers import OWNER as OWNER_ROLE
 from servers import SERVICE, STEWARD
 from tampering import new_database
 
@@ -53,6 +55,27 @@ def test_a_ledger_is_moved_and_found_where_it_is_now(path, durable_postgres):
         assert (refused.exit_code, str(refused.exception)) == (exit_codes.PROBLEM, faults.IN_POSTGRES)
         assert isinstance(refused.exception, LedgerError)
     assert faults.IN_POSTGRES in run("health", "--ledger", path).stdout
+
+
+@pytest.mark.full
+def test_a_move_with_findings_sends_no_session_to_the_database(path, durable_postgres):
+    place = new_database(durable_postgres, "moved_with_findings")
+    assert run("move", place.owner, *ROLES, "--ledger", path).exit_code == exit_codes.OK
+    default = f"ALTER DEFAULT PRIVILEGES FOR ROLE {OWNER_ROLE} {{}} ON TABLES {{}} {SERVICE}"
+    with psycopg.connect(place.tamperer, autocommit=True) as connection:
+        connection.execute(default.format("GRANT ALL", "TO").encode())
+    found = run("move", place.owner, *ROLES, "--ledger", path)
+    assert found.exit_code == exit_codes.PROBLEM
+    assert "sessions go on" not in found.stdout
+    verified = run("verify", "--ledger", place.service).stdout
+    advice = " ".join(verified.split())
+    assert "ALTER DEFAULT PRIVILEGES FOR ROLE OWNER REVOKE ALL ON TABLES FROM NAME" in advice
+    recover = ("recover", "--reason", "a test", "--ledger", place.owner)
+    assert "ALTER DEFAULT PRIVILEGES" in " ".join(run(*recover).stdout.split())
+    with psycopg.connect(place.tamperer, autocommit=True) as connection:
+        connection.execute(default.format("REVOKE ALL", "FROM").encode())
+    assert run(*recover).exit_code == exit_codes.OK
+    assert run("verify", "--ledger", place.service).exit_code == exit_codes.OK
 
 
 @pytest.mark.parametrize(
@@ -101,6 +124,36 @@ def test_who_connects_as_a_role_to_be_named_is_sent_to_the_owner(durable_postgre
     words = {"--role": SERVICE, "--steward": STEWARD} | {option: owner}
     refused = run("create", place.owner, *(word for pair in words.items() for word in pair))
     assert "the owner's own role" in refused.exception.because
+
+
+def test_who_names_another_store_for_a_lost_one_reads_that_everything_is_stopped(path, tmp_path):
+    """Only then: a store that is named first, or in the place of one that is there, stops nothing."""
+    why = ("--reason", "a test", "--ledger", path)
+    for name in ("first", "second"):
+        assert "stopped" not in run("share-anchors", tmp_path / name, *why).stdout
+    (tmp_path / "second").rename(tmp_path / "gone")
+    told = run("share-anchors", tmp_path / "third", "--lost", *why)
+    assert told.exit_code == exit_codes.OK
+    stopped, verified, *_, recovered = (line.strip() for line in told.stdout.splitlines()[2:])
+    assert stopped == "every dataset is stopped: run"
+    assert verified == "discreet ledger verify --ledger LEDGER"
+    assert recovered == "discreet ledger recover --ledger LEDGER --reason TEXT"
+    assert run("verify", "--ledger", path).exit_code == exit_codes.PROBLEM
+    assert run("recover", *why).exit_code == exit_codes.OK
+    assert run("verify", "--ledger", path).exit_code == exit_codes.OK
+
+
+@pytest.mark.full
+def test_a_store_that_cannot_be_used_is_refused_as_the_new_one(path, durable_postgres):
+    place = new_database(durable_postgres, "new_anchors")
+    for address, cause in {
+        f"{place.owner}_none": "has no database of that name",
+        place.service: "lacks a right",
+    }.items():
+        refused = run("share-anchors", address, "--reason", "a test", "--ledger", path).exception
+        assert str(refused).startswith(faults.NEW_ANCHOR_DATABASE)
+        assert cause in str(refused)
+    assert run("verify", "--ledger", path).exit_code == exit_codes.OK
 
 
 def test_who_shares_anchors_in_a_database_reads_what_each_machine_sets():

@@ -11,7 +11,15 @@ import typer
 from discreet.accounting.filters import Budget
 from discreet.cli import address, ledger_health, receipt
 from discreet.cli.examples import examples
-from discreet.cli.ledger_findings import conclude, health_of, next_lines, recovery_document, recovery_lines, waiting
+from discreet.cli.ledger_findings import (
+    conclude,
+    health_of,
+    next_lines,
+    recovery_document,
+    recovery_lines,
+    schema_lines,
+    waiting,
+)
 from discreet.cli.ledger_keys import keys
 from discreet.cli.ledger_options import HOUSE, Anchors, KeyFile, Reason, Where
 from discreet.cli.ledger_places import places
@@ -176,8 +184,9 @@ def recover(
         before = health_of(ledger)
         left = ledger.recover(reason=reason, receipts=given)
         anchored, after = ledger.anchors(), health_of(ledger)
-    recovered: dict[str, Any] = {"lines": recovery_lines(before, after), "recovered": recovery_document(before, after)}
-    conclude(left, as_json=as_json, has_anchors=bool(anchored), **recovered)
+    lines = [*recovery_lines(before, after), *schema_lines(left)]
+    recovered = recovery_document(before, after)
+    conclude(left, as_json=as_json, has_anchors=bool(anchored), lines=lines, recovered=recovered)
 
 
 @app.command(epilog="Example: discreet ledger anchor")

@@ -19,6 +19,22 @@ from discreet.ledger.reporting.health import CURE, DatasetHealth
 from discreet.ledger.reporting.spending import SpendingTotal, plain_up, text_up
 from discreet.ledger.reporting.tables import WIDTH, with_commands_apart
 
+_DEFAULTS = (
+    "the owner of the database takes default privileges back: ALTER DEFAULT PRIVILEGES FOR ROLE OWNER REVOKE ALL ON"
+    " TABLES FROM NAME, also ON FUNCTIONS and ON SCHEMAS, and with IN SCHEMA where they have one (psql's \\ddp lists"
+    " them)"
+)
+_RIGHTS = (
+    "the owner of the database gives each role exactly its rights again, by discreet ledger create ADDRESS --role NAME"
+    " --steward NAME; what PUBLIC was given it takes back by REVOKE"
+)
+_SCHEMA = (
+    "no recovery mends a schema: on PostgreSQL the owner of the database removes what was added and restores what was"
+    " changed, and a file is restored from a backup"
+)
+_CURES = {"default privileges ": _DEFAULTS, "a role may do more ": _RIGHTS, "a role may call some ": _RIGHTS}
+"""By the beginning of a finding about the schema, how it is mended; `_SCHEMA` for others."""
+
 
 def waiting(what: str) -> Status:
     """A sign of life on standard error while something takes its time."""
@@ -45,7 +61,15 @@ def conclude(
 def next_lines(found: Verification) -> list[str]:
     """What comes after findings that stop a dataset, and while one is stopped: the command that recovers it."""
     stops = found.stopped or any(finding.is_ours for finding in found.findings)
-    return with_commands_apart(CURE, WIDTH - 2) if stops else []
+    return [*schema_lines(found), *with_commands_apart(CURE, WIDTH - 2)] if stops else []
+
+
+def schema_lines(found: Verification) -> list[str]:
+    """How findings about the whole store are mended, which no recovery does: those of the schema and of rights."""
+    own = {faults.DAMAGED, faults.DAMAGED_KEYS}  # these sentences say what to do
+    about_all = [each.what for each in found.findings if each.is_ours and each.dataset is None and each.what not in own]
+    cures = [next((cure for words, cure in _CURES.items() if what.startswith(words)), _SCHEMA) for what in about_all]
+    return [line for cure in dict.fromkeys(cures) for line in with_commands_apart(cure, WIDTH - 2)]
 
 
 def health_of(ledger: Ledger) -> LedgerHealth:

@@ -8,12 +8,14 @@ import typer
 
 from discreet.cli import address
 from discreet.cli.examples import examples
-from discreet.cli.ledger_findings import conclude, waiting
+from discreet.cli.ledger_findings import conclude, next_lines, waiting
 from discreet.cli.ledger_options import HOUSE, Anchors, KeyFile, Reason, Where
 from discreet.cli.opening import existing_file, open_ledger_at, refuse_missing_key
 from discreet.cli.output import AsJson, print_result
 from discreet.errors import ParameterError
 from discreet.ledger import PostgresLedger, move_to_postgres
+from discreet.ledger.reporting.health import with_commands_apart
+from discreet.ledger.reporting.tables import WIDTH
 from discreet.ledger.stores.anchor_places import public_place
 from discreet.ledger.stores.postgres_schema import VERSION
 
@@ -31,6 +33,12 @@ StewardRole = Annotated[
     ),
 ]
 
+_STOPPED = (
+    "every dataset is stopped: run discreet ledger verify --ledger LEDGER on each machine, which writes to the new"
+    " store what that machine knows; then, with --receipt FILE for each receipt, run discreet ledger recover --ledger LEDGER"
+    " --reason TEXT"
+)
+CLOSED = "the file accepts nothing any more"
 
 places = typer.Typer(**HOUSE)
 
@@ -107,7 +115,8 @@ def move(
     with PostgresLedger(to, key=key, anchors=anchors, read_only=True) as ledger:
         place = ledger.shared_anchors_place
     next_address = _address_of(to, role)
-    conclude(found, as_json=as_json, has_anchors=True, lines=_next_lines(next_address, place), moved_to=next_address)
+    lines = _next_lines(next_address, place) if found.ok else [CLOSED, *next_lines(found)]
+    conclude(found, as_json=as_json, has_anchors=True, lines=lines, moved_to=next_address)
 
 
 @places.command(
@@ -140,8 +149,11 @@ def share_anchors(
     with open_ledger_at(where, key, anchors, as_owner=True) as ledger:
         ledger.share_anchors(place, reason=reason, lost=lost)
         named = ledger.shared_anchors_place
-    text = f"the machines of this ledger share their anchors at {named}\n  {_finding(named or place)}"
-    print_result({"shared": True, "shared_anchors": named}, text, as_json=as_json)
+        is_stopped = lost and "" in ledger.stopped_datasets()
+    lines = [f"the machines of this ledger share their anchors at {named}", f"  {_finding(named or place)}"]
+    lines += [f"  {line}" for line in with_commands_apart(_STOPPED, WIDTH - 2)] if is_stopped else []
+    document = {"shared": True, "shared_anchors": named, "every_dataset_is_stopped": is_stopped}
+    print_result(document, "\n".join(lines), as_json=as_json)
 
 
 def _finding(named: str) -> str:
@@ -157,7 +169,7 @@ def _next_lines(moved_to: str, shared_anchors: str | None) -> list[str]:
     share = f"discreet ledger share-anchors PLACE --reason TEXT --ledger {_address_of(moved_to, 'OWNER')}"
     anchors = f"several machines share their anchors first: {share}"
     return [
-        "the file accepts nothing any more",
+        CLOSED,
         f'sessions go on with ledger="{moved_to}"',
         anchors if shared_anchors is None else f"shared anchors: {shared_anchors}",
     ]

@@ -20,6 +20,7 @@ from discreet.ledger.stores.anchor_places import (
     public_place,
     refuse_missing_mount,
 )
+from discreet.ledger.stores.new_anchor_place import naming_new_anchors
 from discreet.ledger.transactions import key_register, limits, statements
 from discreet.ledger.transactions.statements import LedgerWriter
 from discreet.ledger.transactions.store import UnknownOutcomeError
@@ -106,8 +107,10 @@ class KeyAdministration(LedgerQueries):
         if self._key.anchors_fault is None:
             self._refuse_behind()
         absolute = absolute_place(place)
-        refuse_missing_mount(absolute)
+        with naming_new_anchors():
+            refuse_missing_mount(absolute)
         # Read again: the calls above reload the keys, and may have found the store gone, or reached it again.
+        self._refuse_unreachable_store(may_be_lost=lost)
         is_unreachable = self._key.anchors_fault is not None
         if is_unreachable and absolute == self._place:
             raise ParameterError(
@@ -116,7 +119,7 @@ class KeyAdministration(LedgerQueries):
                 instead="unset DISCREET_ANCHORS, name the store again, and set the variable afterwards",
             )
         register, name = self._key.register, public_place(absolute)
-        with closing(anchor_store_at(absolute, self._id)) as store:
+        with naming_new_anchors(), closing(anchor_store_at(absolute, self._id)) as store:
             known = store_in(store.identity(), self._id)
             is_copy = known == register.store and name != register.place  # two stores with one id would part
             store_id = secrets.token_hex(16) if known is None or is_copy else known

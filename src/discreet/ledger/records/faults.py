@@ -229,6 +229,22 @@ def of_anchor_database(sentence: str) -> str:
     return _ANCHOR_DATABASE + _ANCHOR_DATABASE_CAUSES.get(sentence, _ANCHOR_DATABASE_CAUSES[NOT_CONNECTED])
 
 
+NEW_ANCHOR_DATABASE = "the database that was named for the shared anchors cannot be used, and nothing was changed: "
+NEW_ANCHOR_DIRECTORY = (
+    "the directory that was named for the shared anchors cannot be read and written by this account, and nothing was"
+    " changed; check its file system, its free space and its rights (its group, mode 2770), or name another one"
+)
+
+
+def of_new_anchors(sentence: str) -> str:
+    """The sentence about a place that is to hold the shared anchors, for one about the place that holds them."""
+    if sentence.startswith(_ANCHOR_DATABASE):
+        cause = sentence.removeprefix(_ANCHOR_DATABASE).replace("set DISCREET_ANCHORS to", "name")
+        return NEW_ANCHOR_DATABASE + cause.replace("check DISCREET_ANCHORS", "check the address")
+    is_directory = sentence in (NO_SHARED_ANCHORS, NO_ANCHOR_DIRECTORY, ANCHORS_NOT_PERMITTED)
+    return NEW_ANCHOR_DIRECTORY if is_directory else sentence
+
+
 UNREACHABLE_ANCHORS = frozenset(
     {
         *(NO_SHARED_ANCHORS, NO_ANCHOR_DIRECTORY, ANCHORS_NOT_PERMITTED),
