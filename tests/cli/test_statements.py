@@ -28,3 +28,27 @@ def test_a_number_is_exact():
 def test_a_slip_in_the_name_of_a_ledger_does_not_begin_a_new_one(discreet, visits_directory):
     assert isinstance(discreet("check", "--ledger", "other.sqlite").exception, Refusal)
     assert not (visits_directory / "other.sqlite").exists()
+
+
+CHARGES = {
+    "run": (("run", "q.sql", "--epsilon", "0.25"), None),
+    "sql": (("sql", "--limit", "1", "--epsilon", "0.25", "--yes"), "SELECT COUNT(*) AS n FROM visits;"),
+    "synth": (("synth", "visits", "--columns", "ward", "--epsilon", "0.25", "--out", "rows.csv"), None),
+}
+
+
+@pytest.mark.parametrize("command", CHARGES)
+def test_a_command_charges_with_the_key_of_a_secret(discreet, visits_directory, command):
+    words, text = CHARGES[command]
+    catalog = (visits_directory / "catalog.yaml").read_text()
+    (visits_directory / "catalog.yaml").write_text(catalog.replace("{epsilon: 2}", "{epsilon: 2, delta: 1e-9}"))
+    before = discreet("check").stdout
+    secret = visits_directory / "secret"
+    secret.mkdir()
+    for name in ("signing.key", "signing.key.public"):
+        (visits_directory / "home" / name).rename(secret / name)
+    given = ("--signing-key", secret / "signing.key")
+    assert discreet(*words, *given, text=text).exit_code == 0
+    assert not (visits_directory / "home" / "signing.key").exists()
+    assert discreet("check").stdout not in ("", before)
+    assert isinstance(discreet(*words, "--signing-key", secret / "none.key", text=text).exception, Refusal)

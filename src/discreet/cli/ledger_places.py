@@ -35,8 +35,8 @@ StewardRole = Annotated[
 
 _STOPPED = (
     "every dataset is stopped: run discreet ledger verify --ledger LEDGER on each machine, which writes to the new"
-    " store what that machine knows; then, with --receipt FILE for each receipt, run discreet ledger recover --ledger LEDGER"
-    " --reason TEXT"
+    " store what that machine knows; then, with --receipt FILE for each receipt, run discreet ledger recover --ledger"
+    " LEDGER --reason TEXT"
 )
 CLOSED = "the file accepts nothing any more"
 

@@ -7,6 +7,7 @@ import typer
 
 from discreet.cli import statements
 from discreet.cli.apps import command_app
+from discreet.cli.ledger_options import KeyFile
 from discreet.cli.output import AsJson, print_json
 from discreet.cli.statements import CATALOG, CatalogPath, Delta, Dialect, Epsilon, File, LedgerPlace
 from discreet.release import forms
@@ -25,6 +26,7 @@ def command(
     ] = None,
     catalog: CatalogPath = CATALOG,
     ledger: LedgerPlace = None,
+    key: KeyFile = None,
     dialect: Dialect = None,
     as_json: AsJson = False,
 ) -> None:
@@ -34,7 +36,7 @@ def command(
     """
     if out is not None:
         forms.require_place(out)
-    with statements.open_session(catalog, ledger) as session:
+    with statements.open_session(catalog, ledger, key) as session:
         statement = statements.read_statement(file, session, dialect)
         price = statements.number(epsilon, "--epsilon"), statements.number(delta, "--delta")
         table = session.release(statement, epsilon=price[0], delta=price[1])

@@ -13,6 +13,7 @@ import typer
 
 from discreet.cli import exit_codes, statements
 from discreet.cli.apps import command_app
+from discreet.cli.ledger_options import KeyFile
 from discreet.cli.output import AsJson, error_document, print_json_line
 from discreet.cli.sitting import Sitting
 from discreet.cli.statement_text import split
@@ -37,6 +38,7 @@ def command(
     yes: Annotated[bool, typer.Option("--yes", help="Charge without asking; required in a pipe.")] = False,
     catalog: CatalogPath = CATALOG,
     ledger: LedgerPlace = None,
+    key: KeyFile = None,
     dialect: Dialect = None,
     as_json: AsJson = False,
 ) -> None:
@@ -51,7 +53,7 @@ def command(
     is_terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if not is_terminal and not yes:
         raise typer.BadParameter("statements of a pipe cannot be confirmed one by one; --yes charges for all of them")
-    with statements.open_session(catalog, ledger) as session:
+    with statements.open_session(catalog, ledger, key) as session:
         sitting = Sitting(session, Fraction(most), *price, dialect=dialect or session.dialect)
         conversation = Conversation(sitting, asks=not yes, is_terminal=is_terminal, as_json=as_json)
         if is_terminal:

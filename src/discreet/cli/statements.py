@@ -52,16 +52,16 @@ def number(text: str | None, option: str) -> Decimal | None:
 
 
 @contextmanager
-def open_session(catalog: Path, ledger: str | None) -> Iterator[Session]:
-    """The tables of a catalog under the ledger that is named, or the one at home.
+def open_session(catalog: Path, ledger: str | None, key: Path | None = None) -> Iterator[Session]:
+    """The tables of a catalog under the ledger that is named, or the one at home; `key` is the file of another key.
 
     A ledger that is named must be there: a slip in its name would begin a new one with the whole budget.
     """
-    if ledger is None:
+    if ledger is None and key is None:
         with Session(catalog) as session:
             yield session
         return
-    with open_ledger_at(ledger, None, None) as named, Session(catalog, ledger=named) as session:
+    with open_ledger_at(ledger, key, None) as named, Session(catalog, ledger=named) as session:
         yield session
 
 

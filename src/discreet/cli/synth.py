@@ -14,6 +14,7 @@ from discreet.catalog.catalog import Column
 from discreet.cli import statements
 from discreet.cli.apps import command_app
 from discreet.cli.examples import examples
+from discreet.cli.ledger_options import KeyFile
 from discreet.cli.output import AsJson, print_json
 from discreet.cli.plan import explanation_document
 from discreet.cli.statements import CATALOG, CatalogPath, LedgerPlace
@@ -92,6 +93,7 @@ def command(
     ] = None,
     catalog: CatalogPath = CATALOG,
     ledger: LedgerPlace = None,
+    key: KeyFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Charge for a synthetic table, and write its rows.
@@ -116,7 +118,7 @@ def command(
         str(name), synthesizer, columns, workload, bounds, None if slots is None else FoundSlots.load(slots)
     )
     wanted.require()
-    with statements.open_session(catalog, ledger) as session, advise_options(wanted.name, epsilon):
+    with statements.open_session(catalog, ledger, key) as session, advise_options(wanted.name, epsilon):
         query = wanted.query(session.catalog.table(wanted.name).columns)
         if explain:
             found = session.explain(query, epsilon=price)
