@@ -34,8 +34,21 @@ def test_anything_else_is_a_path(text):
 def test_a_text_is_cut_off_before_a_password_can_come(secret):
     shown = without_addresses(f"no such command '{secret}', or another")
     assert shown.startswith("no such command '")
-    assert shown.endswith(NOT_SHOWN)
+    assert shown.endswith(f"{NOT_SHOWN}'")
     assert "hunter2" not in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("the file 'postgresql://u:x@h' is not there", f"the file '{NOT_SHOWN}'"),
+        ('no "host=db password=x"', f'no "host=db {NOT_SHOWN}"'),
+        ("'a' and mysql://u:x@h/d", f"'a' and {NOT_SHOWN}"),
+        ("the ledger's place mysql://u:x@h/d", f"the ledger's place {NOT_SHOWN}"),
+    ],
+)
+def test_a_quote_around_what_is_not_shown_is_closed(text, shown):
+    assert without_addresses(text) == shown
 
 
 def test_a_text_without_an_address_stays_as_it_is():

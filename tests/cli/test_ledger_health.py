@@ -167,7 +167,9 @@ def test_a_ledger_that_is_gone_is_unreachable_and_nothing_is_made(tmp_path, monk
         found = document(*words, code=1)
         assert found["reachable"] is False
         assert found["error"] == {"type": "LedgerError", "what": faults.NO_FILE}
-        assert run(*words).stdout.strip() == f"unhealthy: {faults.NO_FILE}"
+        first, tried = run(*words).stdout.splitlines()
+        assert first == f"unhealthy: {faults.NO_FILE}"
+        assert tried.startswith("  tried: /")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -207,3 +209,16 @@ def test_a_stopped_server_is_unreachable_and_healthy_when_it_is_back(address, du
         durable_postgres.restart()
     assert (found["reachable"], found["error"]["what"]) == (False, faults.NOT_LISTENING)
     assert document("--ledger", address, code=0)
+
+
+def test_health_says_where_this_process_looks_for_the_shared_anchors_if_the_ledger_says_another_place(
+    path, tmp_path, monkeypatch
+):
+    with SQLiteLedger(path) as ledger:
+        ledger.share_anchors(tmp_path / "shared", reason="a test")
+    assert document("--ledger", path, code=0)["keys"]["shared_anchors_tried"] is None
+    monkeypatch.setenv("DISCREET_ANCHORS", str(tmp_path / "sahred"))
+    keys = document("--ledger", path, code=1)["keys"]
+    assert (keys["shared_anchors"], keys["shared_anchors_tried"]) == ("unreachable", str(tmp_path / "sahred"))
+    told = "".join(run("--ledger", path).stdout.split())  # lines are broken at hyphens of a path too
+    assert f"at{tmp_path / 'shared'},lookedforat{tmp_path / 'sahred'}." in told

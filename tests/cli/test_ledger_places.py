@@ -54,6 +54,7 @@ def test_a_ledger_is_moved_and_found_where_it_is_now(path, durable_postgres):
         refused = run(command, "--ledger", path)
         assert (refused.exit_code, str(refused.exception)) == (exit_codes.PROBLEM, faults.IN_POSTGRES)
         assert isinstance(refused.exception, LedgerError)
+        assert refused.stderr == f"it was moved to postgresql://{server}\n"
     assert faults.IN_POSTGRES in run("health", "--ledger", path).stdout
 
 

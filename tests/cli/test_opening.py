@@ -46,6 +46,13 @@ def test_where_there_is_no_ledger_none_is_made(where, tmp_path, discreet_home, m
     assert [*tmp_path.iterdir(), *discreet_home.iterdir()] == []
 
 
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ParameterError, match="nowhere[.]sqlite"):
+        open_ledger_at(str(tmp_path / "nowhere.sqlite"), None, None)
+    with pytest.raises(ParameterError, match="nowhere[.]key"):
+        open_ledger_at(None, tmp_path / "nowhere.key", None)
+
+
 def test_an_address_leads_to_postgresql():
     with pytest.raises(LedgerError, match="nothing listens"):
         open_ledger_at("postgresql://nobody@127.0.0.1:1/records", None, None)

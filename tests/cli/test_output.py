@@ -52,7 +52,7 @@ def test_no_address_that_was_typed_is_shown_and_examples_of_addresses_stay():
     example = "--ledger postgresql://discreet_service@db.example.org/records"
     error = ParameterError(f"a file at {ADDRESS!r}", because="it is not there", instead=f"{example}, not {ADDRESS}")
     output.hide_addresses(error, ["run", ADDRESS])
-    assert error.what == f"a file at '{NOT_SHOWN}"
+    assert error.what == f"a file at '{NOT_SHOWN}'"
     assert error.instead == f"{example}, not {NOT_SHOWN}"
     assert "hunter2" not in repr(error) + str(error)
 

@@ -13,6 +13,8 @@ _OURS = rf"/(?:{_EXAMPLE}|{_BARE})"
 _TELLTALE = re.compile(
     rf"postgres(ql)?:/(?!{_OURS})|\bpassword\s*=|\b(?!postgresql:)[a-z][a-z0-9+.-]*:/+[^\s/]*@", re.IGNORECASE
 )
+_OPENED = re.compile(r"""(?<!\w)(['"])(?:(?!\1).)*$""", re.DOTALL)
+"""A quote that nothing in a text closes."""
 NOT_SHOWN = "(an address, not shown)"
 
 
@@ -27,9 +29,13 @@ def in_lower_case(address: str) -> str:
 
 
 def without_addresses(text: str) -> str:
-    """A text cut off where an address or a password begins."""
+    """A text cut off where an address or a password begins, which may have quotes in it; its own quote is closed."""
     found = _TELLTALE.search(text)
-    return text if found is None else text[: found.start()] + NOT_SHOWN
+    if found is None:
+        return text
+    before = text[: found.start()]
+    opened = _OPENED.search(before)
+    return f"{before}{NOT_SHOWN}{opened[1] if opened else ''}"
 
 
 def name(text: str) -> str:

@@ -8,9 +8,9 @@ from typer.core import TyperCommand
 from discreet.cli import exit_codes
 from discreet.cli.examples import examples
 from discreet.cli.ledger_options import Anchors, KeyFile, Where
-from discreet.cli.opening import ledger_health_at
+from discreet.cli.opening import file_at, is_some_address, ledger_health_at
 from discreet.cli.output import AsJson, print_result
-from discreet.ledger.reporting.health import SCHEMA
+from discreet.ledger.reporting.health import SCHEMA, UNREACHABLE
 
 EXAMPLE = examples(
     "discreet ledger health --most-spent 0.9",
@@ -62,6 +62,9 @@ def health(
     """
     limits = {"oldest_anchor": oldest_anchor, "most_spent": most_spent, "needs_key": needs_key}
     found = ledger_health_at(where, key, anchors, **limits)
-    print_result(found.to_dict(), found, as_json=as_json)
+    is_file = where is None or not is_some_address(where)
+    is_away = any(each.kind == UNREACHABLE for each in found.problems)
+    text = f"{found}\n  tried: {file_at(where)}" if is_file and is_away else found
+    print_result(found.to_dict(), text, as_json=as_json)
     if not found:
         raise typer.Exit(exit_codes.PROBLEM)

@@ -19,7 +19,8 @@ from discreet.ledger import ListedKey, Signer
 from discreet.ledger.records.signatures import public_keys
 
 _AFTER_ROTATION = (
-    "\n  next, unless it was the owner's: discreet ledger key list {public} --name NAME --reason TEXT --ledger LEDGER"
+    "\n  next, if it was the owner's: open the ledger; on PostgreSQL: discreet ledger create ADDRESS --role NAME"
+    "\n  next, if it was another: discreet ledger key list {public} --name NAME --reason TEXT --ledger LEDGER"
 )
 
 keys = typer.Typer(help="The keys that sign receipts and anchors.", **HOUSE)
@@ -33,7 +34,7 @@ def show_keys(as_json: AsJson = False, key: KeyFile = None) -> None:
     listed = public_keys(path)
     if not listed:
         raise ParameterError(
-            "the keys of a ledger",
+            f"the keys at {str(path)!r}",
             because="no key was ever made there",
             instead=f"--signing-key FILE as the ledger was opened with, or discreet ledger key new{_option(key)}",
         )

@@ -29,6 +29,7 @@ from discreet.ledger.reporting.health import (
     ledger_health,
 )
 from discreet.ledger.reporting.report import DELTAS, SpendingReport, report
+from discreet.ledger.stores.anchor_places import shown_place
 from discreet.ledger.transactions import other_releases, outcome, statements, stored_charge
 from discreet.ledger.transactions.statements import LedgerWriter
 from discreet.ledger.verification import LedgerVerification, without_name
@@ -323,8 +324,14 @@ class LedgerQueries(LedgerVerification):
             is_owner=listed is not None and listed.is_owner,
             shared_anchors=named if self._key.anchors_fault is None else UNREACHABLE,
             shared_anchors_place=self.shared_anchors_place,
+            shared_anchors_tried=self._tried_place(),
             fault=self._key.fault,
         )
+
+    def _tried_place(self) -> str | None:
+        """Where this process looks for the shared anchors, if the ledger says another place, without a password."""
+        tried = None if self._place is None else shown_place(self._place)
+        return None if tried == self.shared_anchors_place else tried
 
     def _stopped_datasets_and_rollback(self) -> tuple[dict[str, str], bool]:
         """Datasets that are not served with the reason, and whether any is behind its anchors.

@@ -14,6 +14,7 @@ from discreet.ledger.stores.anchor_places import (
     anchor_store_at,
     public_place,
     refuse_missing_mount,
+    shown_place,
 )
 
 LEDGER, STORE = "ab" * 16, "cd" * 16
@@ -72,3 +73,10 @@ def test_a_directory_under_one_that_is_not_there_is_refused_and_not_made(tmp_pat
     with pytest.raises(LedgerError):
         AnchorDirectory(mistyped, LEDGER).create(store_document(LEDGER, STORE))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_was_typed_is_shown_only_where_nothing_of_it_may_be_a_password():
+    assert shown_place("/mnt/anchors") == "/mnt/anchors"
+    assert shown_place("postgresql://ann:s3cret@db:5433/anchors?sslmode=require") == "postgresql://db:5433/anchors"
+    for address in ("postgresql://ann:12/s3cret@db/a", "postgresql://ann:s3?cr/et@db/a", "postgresql://a:1/s?3@h/a"):
+        assert shown_place(address) is None

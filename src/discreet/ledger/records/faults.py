@@ -102,8 +102,8 @@ UNSAFE = (
 )
 REPLICA = "the ledger's database is a replica or read-only; give the address of the primary"
 TOO_MANY_RIGHTS = (
-    "the ledger's role may do more than charge; use the service's or the steward's, whose rights"
-    " discreet ledger create ADDRESS --role NAME --steward NAME gives"
+    "the ledger's role may do more than charge; use the service's or the steward's; if it is one of them, the owner"
+    " runs discreet ledger create ADDRESS --role NAME --steward NAME again, which restores their rights"
 )
 NO_LEDGER = (
     "the database has no ledger of discreet; its owner makes one by discreet ledger create ADDRESS --role NAME; if a"
@@ -204,7 +204,10 @@ _ANCHOR_DATABASE_CAUSES = {
         "its server did not accept the role with its password; set DISCREET_ANCHORS to its address with the role, and"
         " check PGPASSWORD and the password file"
     ),
-    NOT_ADMITTED: "its server admits this role neither from here nor this way; see its pg_hba.conf",
+    NOT_ADMITTED: (
+        "its server admits this role neither from here nor this way; set DISCREET_ANCHORS to its address with the role,"
+        " or see its pg_hba.conf"
+    ),
     NOT_TRUSTED: "there is no trusted TLS connection to it; check sslmode, sslrootcert and the server's certificate",
     NO_DATABASE: "its server has no database of that name; check DISCREET_ANCHORS",
     NO_RIGHTS: (

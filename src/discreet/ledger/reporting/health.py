@@ -180,6 +180,8 @@ class KeyHealth:
         is_owner: Whether it is the owner's.
         shared_anchors: "not named", "reachable" or "unreachable".
         shared_anchors_place: Where the ledger says that they are, without role and password; None if it names none.
+        shared_anchors_tried: Where this process looks for them instead, by DISCREET_ANCHORS or an argument; None if it
+            goes by the ledger, or the address cannot be shown without a part that may be a password.
         fault: Why nothing can be charged with this key, or with any if there is none; None if something can.
     """
 
@@ -189,6 +191,7 @@ class KeyHealth:
     is_owner: bool = False
     shared_anchors: str = "not named"
     shared_anchors_place: str | None = None
+    shared_anchors_tried: str | None = None
     fault: str | None = None
 
     def problems(self, *, needs_key: bool) -> Iterator[HealthProblem]:
@@ -205,6 +208,7 @@ class KeyHealth:
         none = "This process has no signing key" + (", so it cannot charge" if self.listed else "")
         mine = none if self.key is None else own
         where = "" if self.shared_anchors_place is None else f", at {self.shared_anchors_place}"
+        where += "" if self.shared_anchors_tried is None else f", looked for at {self.shared_anchors_tried}"
         return f"{mine}; {_count(self.listed, 'key')} may charge. Shared anchors: {self.shared_anchors}{where}."
 
     def to_dict(self) -> dict[str, Any]:

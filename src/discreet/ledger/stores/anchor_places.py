@@ -53,6 +53,15 @@ def public_place(place: str) -> str:
     return public_address(in_lower_case(place)) if is_address(place) else place
 
 
+def shown_place(place: str) -> str | None:
+    """A path, or host, port and database of an address; None where what looks like them may be of a password.
+
+    An address as its user typed it may have a password with a slash, which ends the host.
+    """
+    rest = place.partition("://")[2].partition("/")[2]
+    return None if is_address(place) and "@" in rest else public_place(place)
+
+
 def refuse_missing_mount(place: str) -> None:
     """Refuse a directory to be made under one that is not there, and a database that cannot be reached."""
     if is_address(place):
