@@ -6,10 +6,10 @@ ledger signs it.
 
 import os
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from discreet.errors import ParameterError
+from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.records.address import in_lower_case, is_address, is_other_address
 from discreet.ledger.stores.anchor_database import AnchorDatabase
 from discreet.ledger.stores.anchor_directory import AnchorDirectory
@@ -54,12 +54,10 @@ def public_place(place: str) -> str:
 
 
 def shown_place(place: str) -> str | None:
-    """A path, or host, port and database of an address; None where what looks like them may be of a password.
-
-    An address as its user typed it may have a password with a slash, which ends the host.
-    """
-    rest = place.partition("://")[2].partition("/")[2]
-    return None if is_address(place) and "@" in rest else public_place(place)
+    """A place as it may be printed; None for an address that cannot be read: any part of it may be of a password."""
+    with suppress(LedgerError):
+        return public_place(place)
+    return None
 
 
 def refuse_missing_mount(place: str) -> None:
