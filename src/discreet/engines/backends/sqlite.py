@@ -19,6 +19,7 @@ from discreet.engines.sql import casts, functions
 from discreet.engines.sql.blocks import batches_of
 from discreet.engines.sql.dialect import LIMITED, Dialect, Reads, StorageType, finite
 from discreet.engines.sql_engine import OneConnection, SQLEngine
+from discreet.home.held_files import is_held
 from discreet.plan.logical import CalendarPart, TextPlace, TimeUnit
 
 KIND = "sqlite"
@@ -160,8 +161,10 @@ ENGINE: type[SQLEngine] = SQLite
 
 
 def is_source(data: object) -> bool:
-    """Whether it names a file of SQLite, by its ending or by how it begins."""
+    """Whether it names a file of SQLite, by its ending or by how it begins; an open ledger is not read for it."""
     path = Path(data) if isinstance(data, str | Path) else Path()
+    if is_held(path):
+        return True
     with suppress(OSError, ValueError), path.open("rb") as file:
         return "sqlite" in path.suffix or file.read(16) == b"SQLite format 3\0"
     return "sqlite" in path.suffix

@@ -16,6 +16,10 @@ BUSY = "another process held the ledger for too long; nothing was charged by thi
 FULL = "the ledger's disk is full or failed; free space and repeat the call: what was charged stays charged"
 BROKEN_RULE = "a rule of the ledger refused the change; nothing was written"
 MOVED = "the ledger file was moved, deleted or replaced while in use; put it back, then open the ledger again"
+LOST_LOG = (
+    "the ledger's write-ahead log (-wal) was deleted or replaced while in use; restart this process, and copy a ledger"
+    " only by discreet ledger backup COPY --ledger LEDGER"
+)
 IN_POSTGRES = (
     "the ledger was moved to PostgreSQL and goes on there; give the address of its database in its place; if the move"
     " was interrupted, run it again with the same options: discreet ledger move ADDRESS --role NAME --ledger FILE"

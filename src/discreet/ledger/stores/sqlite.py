@@ -14,11 +14,10 @@ import os
 import sqlite3
 import tempfile
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,6 +27,7 @@ from discreet.ledger.records import faults
 from discreet.ledger.stores import sqlite_schema as schema
 from discreet.ledger.stores.schema import tables
 from discreet.ledger.stores.sqlite_backup import copy_to
+from discreet.ledger.stores.sqlite_file import CLOSING, LedgerFile, identity_with_one_name
 from discreet.ledger.stores.sqlite_migrations import migrate
 from discreet.ledger.stores.sqlite_schema import Destination
 from discreet.ledger.transactions.steward import StewardWrite
@@ -57,16 +57,21 @@ _SENTENCES = {
 
 @dataclass
 class _ProcessConnection:
-    """The connection of one process; None while it is closed for a fork."""
+    """The connection of one process, and its file unless in memory; None while it is closed for a fork."""
 
     connection: sqlite3.Connection | None
+    file: LedgerFile | None
     pid: int
 
     def close(self) -> None:
         """Close in the process that opened; an inherited connection is left alone for as long as the process lives."""
-        if self.connection is not None and self.pid == os.getpid():
+        if self.connection is None or self.pid != os.getpid():
+            return
+        if self.file is None:
             self.connection.close()
-            self.connection = None
+        else:
+            self.file.close(self.connection)
+        self.connection = self.file = None
 
 
 class SQLiteTransaction:
@@ -117,7 +122,7 @@ class SQLiteStore:
         with _OPENING:
             if not read_only:
                 _prepare(self._path)
-            self._connected = _ProcessConnection(self._open(), os.getpid())
+            self._connected = _ProcessConnection(*self._open(), os.getpid())
             try:
                 self._file = identity(self._path)
             except LedgerError:
@@ -134,7 +139,7 @@ class SQLiteStore:
             done = SQLiteTransaction(connection)
             result = work(done)
             done.finish()
-            _commit(connection)
+            self._commit(connection)
             return result
 
     def look(self, work: Callable[[Transaction], T]) -> T:
@@ -202,7 +207,7 @@ class SQLiteStore:
                     receive(table, map(tuple, connection.execute(f"SELECT {names} FROM {table}")))
             if schema.destination(connection) is None:
                 schema.record_move(connection, to)
-            _commit(connection)
+            self._commit(connection)
 
     def close(self) -> None:
         """Close the connection; the last one to close folds the log into the file."""
@@ -227,13 +232,22 @@ class SQLiteStore:
         if self._is_closed:
             raise LedgerError(faults.CLOSED)
         if self._connected.connection is None:
-            self._connected.connection = self._open()
+            self._connected.connection, self._connected.file = self._open()
         return self._connected.connection
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> tuple[sqlite3.Connection, LedgerFile | None]:
         with sentences():
+            if self._path == MEMORY:
+                return _open_in_memory(), None
             opened = _open_to_read if self._read_only else _open_to_write
             return opened(self._path, self._moved_to)
+
+    def _commit(self, connection: sqlite3.Connection) -> None:
+        """Commit; what went to a log that is not at its path any more may be lost, and is not acknowledged."""
+        _commit(connection)
+        if self._connected.file is not None and self._connected.file.has_lost_log:
+            self._connected.close()
+            raise UnknownOutcomeError
 
     def _refuse_reader(self) -> None:
         if self._read_only:
@@ -244,9 +258,11 @@ class SQLiteStore:
             raise LedgerError(faults.FORKED)
 
     def _refuse_another_file(self) -> None:
-        """A charge to a file that was deleted or replaced meanwhile would be forgotten."""
+        """A charge to a file, or to a log, that was deleted or replaced meanwhile would be forgotten."""
         if self._file != identity(self._path):
             raise LedgerError(faults.MOVED)
+        if self._connected.file is not None:
+            self._connected.file.refuse_another_log()
 
 
 _DATABASES: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
@@ -259,9 +275,11 @@ def _before_fork() -> None:
     for database in list(_DATABASES):
         database.prepare_to_fork()
         _FORKING.append(database)
+    CLOSING.acquire()
 
 
 def _after_fork() -> None:
+    CLOSING.release()
     while _FORKING:
         _FORKING.pop().go_on_after_fork()
     _OPENING.release()
@@ -302,23 +320,9 @@ def identity(path: str) -> tuple[int, int] | None:
     if path == MEMORY:
         return None
     try:
-        found = _with_one_name(Path(path))
+        return identity_with_one_name(path)
     except OSError:
         raise LedgerError(faults.MOVED) from None
-    return found.st_dev, found.st_ino
-
-
-def _with_one_name(path: Path) -> os.stat_result:
-    """Under two hard links a file has two write-ahead logs: what is spent under one name is not seen under the other.
-
-    A ledger that is just being made has two names for a moment, so it gets a second.
-    """
-    for _ in range(50):
-        found = path.stat()
-        if found.st_nlink == 1:
-            return found
-        time.sleep(0.02)
-    raise LedgerError(faults.LINKED)
 
 
 def _prepare(path: str) -> None:
@@ -341,47 +345,69 @@ def _connect(path: str, patience: float = PATIENCE) -> sqlite3.Connection:
     return connection
 
 
-def _open_to_write(path: str, moved_to: str | None) -> sqlite3.Connection:
-    """The header is read before anything is set, so that a file of somebody else's stays as it is."""
-    connection = _connect(path)
-    with _closing_on_error(connection):
-        if path == MEMORY:
-            schema.create(connection)
-            return connection
-        _refuse_foreign(connection)
-        _refuse_another_destination(connection, moved_to)
-        _make_durable(connection)
-        if schema.destination(connection) is None:
-            migrate(connection)
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
+def _open_in_memory() -> sqlite3.Connection:
+    connection = _connect(MEMORY)
+    with _closing_on_error(connection.close):
+        schema.create(connection)
     return connection
 
 
-def _open_to_read(path: str, moved_to: str | None) -> sqlite3.Connection:
+def _open_to_write(path: str, moved_to: str | None) -> tuple[sqlite3.Connection, LedgerFile]:
+    """The header is read before anything is set, so that a file of somebody else's stays as it is."""
+    file = LedgerFile(path)
+    with _closing_on_error(file.close):
+        file.refuse_lost()
+        if file.needs_log:
+            with contextlib.closing(_connect(path)) as connection:
+                _make_durable_ledger(connection, moved_to)
+        file.keep_log(PATIENCE)
+        connection = _connect(path)
+        with _closing_on_error(partial(file.close, connection)):
+            _make_durable_ledger(connection, moved_to)
+            file.remember_log()
+            if schema.destination(connection) is None:
+                migrate(connection)
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+    return connection, file
+
+
+def _make_durable_ledger(connection: sqlite3.Connection, moved_to: str | None) -> None:
+    _refuse_foreign(connection)
+    _refuse_another_destination(connection, moved_to)
+    _make_durable(connection)
+
+
+def _open_to_read(path: str, moved_to: str | None) -> tuple[sqlite3.Connection, LedgerFile]:
     """The file is opened for writing, with `query_only`.
 
     SQLite's read-only mode would leave its -wal and -shm files behind, in the name of the account that reads. The last
     process to close a ledger folds the log of commits into the file.
     """
     _refuse_missing(Path(path))
-    connection = _connect(path, READER_PATIENCE)
-    with _closing_on_error(connection):
-        connection.execute("PRAGMA query_only = ON")
-        _refuse_foreign(connection)
-        _refuse_another_destination(connection, moved_to)
-        version = schema.pragma(connection, "user_version")
-        if version not in (schema.VERSION, schema.MOVED):
-            raise LedgerError(faults.NEWER if version > schema.VERSION else faults.OLDER_FILE)
-    return connection
+    file = LedgerFile(path)
+    with _closing_on_error(file.close):
+        file.refuse_lost()
+        if not file.needs_log:
+            file.keep_log(READER_PATIENCE)
+        connection = _connect(path, READER_PATIENCE)
+        with _closing_on_error(partial(file.close, connection)):
+            connection.execute("PRAGMA query_only = ON")
+            _refuse_foreign(connection)
+            file.remember_log()
+            _refuse_another_destination(connection, moved_to)
+            version = schema.pragma(connection, "user_version")
+            if version not in (schema.VERSION, schema.MOVED):
+                raise LedgerError(faults.NEWER if version > schema.VERSION else faults.OLDER_FILE)
+    return connection, file
 
 
 @contextlib.contextmanager
-def _closing_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+def _closing_on_error(close: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        connection.close()
+        close()
         raise
 
 
