@@ -253,3 +253,54 @@ def test_a_closed_or_refused_ledger_leaves_no_descriptor_open(path):
     names = [str(each.readlink()) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
     assert not any(str(path) in name for name in names)
     assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+MOUNTED_ALONE = """
+import sys
+from discreet.errors import LedgerError
+from discreet.ledger import SQLiteLedger
+for path in sys.argv[1:]:
+    for read_only in (False, True):
+        try:
+            SQLiteLedger(path, read_only=read_only).close()
+            print("opened")
+        except LedgerError as error:
+            print(error)
+"""
+
+
+def in_other_mounts(file: Path, place: Path, *paths: Path) -> str:
+    """What a process prints that opens ledgers, with a file or a directory mounted at another place for it alone."""
+    code = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
+    command = ["unshare", "--mount", "sh", "-c", code, "sh", str(file), str(place)]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*command, "true"], check=False, capture_output=True).returncode
+    ):
+        pytest.skip("mounts need root, or rights to mount")
+    command += [sys.executable, "-c", MOUNTED_ALONE, *map(str, paths)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+
+
+@linux
+@pytest.mark.guarantee("ledger")
+def test_a_ledger_whose_file_is_mounted_alone_is_refused_and_gets_no_second_log(tmp_path):
+    host, container = tmp_path / "host", tmp_path / "a container\\of\ttwo"
+    for directory in (host, container):
+        directory.mkdir()
+    SQLiteLedger(host / "ledger.sqlite").close()
+    place, link = container / "ledger.sqlite", tmp_path / "link.sqlite"
+    place.touch()
+    link.symlink_to(place)
+    printed = in_other_mounts(host / "ledger.sqlite", place, place, link, host / "ledger.sqlite")
+    assert printed.splitlines() == [faults.MOUNTED] * 4 + ["opened"] * 2
+    assert [each.name for each in container.iterdir()] == [place.name]
+
+
+@linux
+def test_a_ledger_in_a_directory_that_is_mounted_is_opened(tmp_path):
+    host, container = tmp_path / "host", tmp_path / "container"
+    for directory in (host, container):
+        directory.mkdir()
+    SQLiteLedger(host / "ledger.sqlite").close()
+    assert in_other_mounts(host, container, container / "ledger.sqlite").splitlines() == ["opened"] * 2

@@ -30,6 +30,10 @@ NO_WAL = "the ledger's file system cannot keep a write-ahead log; put it on a lo
 OLD_SQLITE = "the ledger needs SQLite 3.37 or later"
 FOREIGN_RECEIPT = "the receipt is not of this ledger"
 LINKED = "the ledger has a second name (a hard link), under which spending would not be seen; remove one of the two"
+MOUNTED = (
+    "the ledger's file is a mount point, so it has a second name, under which spending would not be seen; mount its"
+    " directory, never the file"
+)
 UNKNOWN = (
     "the ledger's database was lost while it committed; ask again, without fresh=True: what was charged is found and"
     " not charged twice"

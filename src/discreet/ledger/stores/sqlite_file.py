@@ -14,12 +14,14 @@ charging a file without a name. Against this:
 import ctypes
 import errno
 import os
+import re
 import sqlite3
 import struct
 import sys
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 
 from discreet.errors import LedgerError
 from discreet.home.held_files import Identity, hold, identity_of, let_go
@@ -32,6 +34,8 @@ _SHARED_FIRST, _SHARED_SIZE = 0x40000002, 510
 """The bytes that readers of a SQLite file lock, and that the last user locks for itself (os.h, "lock byte page")."""
 _WAL_VERSIONS, _IS_WAL = slice(18, 20), b"\x02\x02"
 _NAP = 0.005
+_MOUNTS = Path("/proc/self/mountinfo")
+_ESCAPE = re.compile(rb"\\([0-7]{3})")
 
 CLOSING = threading.RLock()
 """Held while a connection is closed: it may be the last one, and a descriptor closed beside it would end its locks."""
@@ -57,11 +61,20 @@ def identity_with_one_name(path: str) -> Identity:
     raise LedgerError(faults.LINKED)
 
 
+def refuse_mount_point(path: str) -> None:
+    """A file that is mounted alone (a bind mount) has another path too, and so another log, with one name at each."""
+    with suppress(OSError), _MOUNTS.open("rb") as mounts:
+        points = {_ESCAPE.sub(lambda octal: bytes([int(octal[1], 8)]), line.split(b" ")[4]) for line in mounts}
+        if os.fsencode(path) in points:
+            raise LedgerError(faults.MOUNTED)
+
+
 class LedgerFile:
     """The file under one connection: opened before it, closed after it."""
 
     def __init__(self, path: str) -> None:
         self._path = os.path.realpath(path)  # SQLite puts the log beside the file that a symbolic link points to
+        refuse_mount_point(self._path)
         self._log: Identity | None = None
         self._descriptor: int | None = None
         try:
