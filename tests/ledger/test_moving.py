@@ -186,6 +186,10 @@ def _copy_from_before(path: Path) -> Path:
     copied = path.with_name("copy.sqlite")
     with closing(sqlite3.connect(path)) as raw, closing(sqlite3.connect(copied)) as copy:
         raw.backup(copy)
+        for (trigger,) in copy.execute(
+            "SELECT name FROM sqlite_schema WHERE name LIKE '%!_moved!_%' ESCAPE '!'"
+        ).fetchall():
+            copy.execute(f"DROP TRIGGER {trigger}")
         copy.execute("DROP TRIGGER schema_versions_never_vanish")
         copy.execute("DELETE FROM schema_versions WHERE version = ?", (sqlite_schema.MOVED,))
         copy.execute(f"PRAGMA user_version = {sqlite_schema.VERSION}")

@@ -27,7 +27,11 @@ CHARGES = """
 with SQLiteLedger(path) as ledger:
     charge(ledger, Fraction(sys.argv[2]))
 """
-WITHOUT_OWN_LOCKS = "from discreet.ledger.stores import sqlite_file; sqlite_file._lacking_locks.append('a test')\n"
+WITHOUT_OWN_LOCKS = """
+import os, sys
+from discreet.ledger.stores import sqlite_file
+sqlite_file._lacking_locks.add(os.stat(os.path.dirname(sys.argv[1])).st_dev)
+"""
 
 
 def run(code: str, path: Path, *arguments: object) -> str:
@@ -169,6 +173,31 @@ with SQLiteLedger(sys.argv[1]) as ledger:
         assert ledger.spent("visits").epsilon == 5 * 10**11
         assert ledger.verify(full=True)
         assert ledger._store.ask(("SELECT id FROM halts", {})) == []
+
+
+@pytest.mark.parametrize("is_another_in_its_place", [True, False])
+def test_a_file_that_was_set_aside_deletes_nothing_of_the_one_in_its_place(
+    path, dataset, charge, tmp_path_factory, is_another_in_its_place
+):
+    """As in a restore, but for a process that was forgotten: SQLite deletes a log by its name."""
+    aside = tmp_path_factory.mktemp("aside")
+    first = SQLiteLedger(path)
+    first.register(dataset())
+    charge(first)
+    first.backup(aside / "backup.sqlite")
+    for file in (path, log_of(path), path.with_name(f"{path.name}-shm")):
+        file.rename(aside / file.name)
+    if not is_another_in_its_place:
+        first.close()
+        assert not any(path.parent.iterdir())
+        return
+    shutil.copy(aside / "backup.sqlite", path)
+    with SQLiteLedger(path) as second:
+        charge(second)
+        first.close()
+        assert log_of(path).exists()
+        charge(second)
+        assert second.spent("visits").epsilon == 3 * 10**11
 
 
 WITHOUT_SUCH_LOCKS = """

@@ -294,3 +294,50 @@ def test_rules_that_were_dropped_or_added_are_listed(raw):
     raw.execute("DROP TRIGGER no_refunds")
     raw.execute("CREATE TRIGGER refunds AFTER INSERT ON answers BEGIN SELECT 1; END")
     assert schema.changed_rules(raw) == ["no_refunds", "refunds"]
+
+
+MOVED_TO = schema.Destination("1/2", "postgresql://db.example.org:5432/ledger")
+
+
+@pytest.fixture
+def moved(raw):
+    """The same ledger after its move, and a connection that has been open since before it."""
+    path = Path(raw.execute("PRAGMA database_list").fetchone()[2])
+    with closing(_opened(path)) as other:
+        other.execute("SELECT * FROM events").fetchall()
+        raw.execute("BEGIN IMMEDIATE")
+        schema.record_move(raw, MOVED_TO)
+        raw.execute("COMMIT")
+        yield other
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.parametrize("table", schema.TABLE_NAMES)
+def test_a_moved_file_takes_no_change_of_any_table_from_a_connection_of_any_version(moved, table):
+    columns = [row[1] for row in moved.execute(f"PRAGMA table_info({table})")]
+    changes = (
+        f"INSERT INTO {table} VALUES ({', '.join('NULL' for _ in columns)})",
+        f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}",
+        f"UPDATE {table} SET {columns[-1]} = {columns[-1]}",
+        f"DELETE FROM {table}",
+    )
+    is_empty = moved.execute(f"SELECT count(*) FROM {table}").fetchone()[0] == 0
+    for change in changes[: 1 if is_empty else None]:
+        with pytest.raises(sqlite3.IntegrityError, match="moved to PostgreSQL"):
+            moved.execute(change)
+
+
+def test_the_rules_of_a_moved_file_are_compared_and_one_that_moved_before_has_none(moved):
+    assert list(schema.findings(moved)) == []
+    moved.execute("DROP TRIGGER events_moved_insert")
+    assert schema.changed_rules(moved) == ["events_moved_insert"]
+    for (name,) in moved.execute(
+        "SELECT name FROM sqlite_schema WHERE name LIKE '%\\_moved\\_%' ESCAPE '\\'"
+    ).fetchall():
+        moved.execute(f"DROP TRIGGER {name}")
+    assert list(schema.findings(moved)) == []
+
+
+def test_the_rules_of_a_moved_file_are_findings_in_another_one(raw):
+    raw.execute(schema.MOVED_TRIGGERS[0])
+    assert len(schema.changed_rules(raw)) == 1

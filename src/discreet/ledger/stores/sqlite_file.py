@@ -44,7 +44,8 @@ _open: list["LedgerFile"] = []
 _lost: set[Identity] = set()
 """Ledgers whose log was lost under this process. SQLite shares the index of a log among the connections of a process,
 so a new one would read another log by the index of the lost one."""
-_lacking_locks: list[str] = []
+_lacking_locks: set[int] = set()
+"""The devices of file systems on which the kernel has no such locks."""
 
 
 def identity_with_one_name(path: str) -> Identity:
@@ -79,7 +80,7 @@ class LedgerFile:
         self._descriptor: int | None = None
         try:
             self.identity = identity_of(self._path)
-            if sys.platform == "linux" and not _lacking_locks:
+            if sys.platform == "linux" and self.identity[0] not in _lacking_locks:
                 self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             raise LedgerError(faults.UNWRITABLE) from None
@@ -104,7 +105,9 @@ class LedgerFile:
                 self._set_lock("F_RDLCK")
             except OSError as error:
                 if error.errno not in (errno.EAGAIN, errno.EACCES):
-                    _lacking_locks.append(self._path)  # its descriptor stays open: to close it would end others' locks
+                    _lacking_locks.add(
+                        self.identity[0]
+                    )  # its descriptor stays open: to close it would end others' locks
                     self._descriptor = None
                     return
                 if time.monotonic() > end:
@@ -116,7 +119,7 @@ class LedgerFile:
     def refuse_lost(self) -> None:
         """Refuse a ledger whose log was lost under another connection of this process, before one is opened."""
         with CLOSING:
-            for other in _open:
+            for other in _open.copy():  # a collected store closes its own meanwhile
                 if other.identity == self.identity:
                     other.refuse_another_log()
 
@@ -147,10 +150,11 @@ class LedgerFile:
         """Close the connection, which folds the log into the file if it is the last one.
 
         A lost log must not be folded over what others have written since, and SQLite does so on any close. So its
-        connection stays open until the process ends.
+        connection stays open until the process ends, as does that of a file in whose place there is another one: SQLite
+        deletes the log by its name.
         """
         with CLOSING:
-            if connection is not None and self.has_lost_log:
+            if connection is not None and not self._may_fold:
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
                 return
             self._log = None
@@ -162,6 +166,13 @@ class LedgerFile:
                     connection.close()
             finally:
                 self._forget()
+
+    @property
+    def _may_fold(self) -> bool:
+        found = self._path_identity()
+        if found is None:  # the file was deleted or moved, and nobody opens it at its path
+            return self.identity not in _lost
+        return found == self.identity and not self.has_lost_log
 
     def _path_identity(self) -> Identity | None:
         with suppress(OSError):

@@ -46,6 +46,12 @@ TABLES = tuple(f"CREATE TABLE {name} ({_in_sqlite(body)}) STRICT" for name, body
 INDEXES = tables.INDEXES
 TRIGGERS = tuple(map(_trigger, (*rules.APPEND_ONLY, *rules.WRITTEN_ONCE, *rules.RULES)))
 STATEMENTS = (*TABLES, *INDEXES, *TRIGGERS)
+MOVED_TRIGGERS = tuple(
+    _trigger(RefusedChange(f"{table}_moved_{act.lower()}", table, act, "", "the ledger was moved to PostgreSQL"))
+    for table in TABLE_NAMES
+    for act in ("INSERT", "UPDATE", "DELETE")
+)
+"""The rules of a moved file: a process of any version that has it open is refused by them."""
 
 
 def create(connection: sqlite3.Connection) -> None:
@@ -82,6 +88,9 @@ def changed_rules(connection: sqlite3.Connection) -> list[str]:
     """The tables, indexes and triggers that were dropped, altered or added since this version wrote them."""
     stored = {tuple(row) for row in connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")}
     written = {(_name_of(statement), statement) for statement in STATEMENTS}
+    moved = {(_name_of(statement), statement) for statement in MOVED_TRIGGERS}
+    if pragma(connection, "user_version") == MOVED and moved & stored:  # files that moved before have no such rules
+        written |= moved
     return sorted({name for name, _ in stored ^ written})
 
 
@@ -110,9 +119,11 @@ class Destination(NamedTuple):
 
 
 def record_move(connection: sqlite3.Connection, to: Destination) -> None:
-    """Write down that the ledger goes on in a database; the file is not changed after this."""
+    """Write down that the ledger goes on in a database; the file is not changed after this, by any version."""
     connection.execute("INSERT INTO schema_versions VALUES (?, ?, ?)", (MOVED, now(), "\n".join(to)))
     connection.execute(f"PRAGMA user_version = {MOVED:d}")
+    for statement in MOVED_TRIGGERS:
+        connection.execute(statement)
 
 
 def destination(connection: sqlite3.Connection) -> Destination | None:
