@@ -21,14 +21,16 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import LedgerError
 from discreet.home.held_files import Identity, hold, identity_of, let_go
 from discreet.ledger.records import faults
 
-if sys.platform == "linux":
-    import fcntl
+_fcntl: Any = import_module("fcntl") if sys.platform == "linux" else None
+"""Only some systems have the module, and only Linux such locks."""
 
 _SHARED_FIRST, _SHARED_SIZE = 0x40000002, 510
 """The bytes that readers of a SQLite file lock, and that the last user locks for itself (os.h, "lock byte page")."""
@@ -80,7 +82,7 @@ class LedgerFile:
         self._descriptor: int | None = None
         try:
             self.identity = identity_of(self._path)
-            if sys.platform == "linux" and self.identity[0] not in _lacking_locks:
+            if _fcntl is not None and self.identity[0] not in _lacking_locks:
                 self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             raise LedgerError(faults.UNWRITABLE) from None
@@ -192,6 +194,5 @@ class LedgerFile:
         return f"{self._path}-wal"
 
     def _set_lock(self, kind: str) -> None:
-        if sys.platform == "linux":
-            lock = struct.pack("hhqqi0q", getattr(fcntl, kind), os.SEEK_SET, _SHARED_FIRST, _SHARED_SIZE, 0)
-            fcntl.fcntl(self._descriptor or 0, fcntl.F_OFD_SETLK, lock)
+        lock = struct.pack("hhqqi0q", getattr(_fcntl, kind), os.SEEK_SET, _SHARED_FIRST, _SHARED_SIZE, 0)
+        _fcntl.fcntl(self._descriptor, _fcntl.F_OFD_SETLK, lock)
