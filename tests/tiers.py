@@ -128,11 +128,15 @@ def _is_many(function: str) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Collect without looking for garbage: 22,000 tests are none, and looking is a sixth of the time."""
+    """Collect without looking for garbage: 25,000 tests are none, and looking is a sixth of the time.
+
+    They are never looked at again: with 1.7 million objects one full collection takes 0.6 s.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.freeze()
         gc.enable()
 
 
