@@ -14,8 +14,7 @@ from discreet.cli.opening import existing_file, open_ledger_at, refuse_missing_k
 from discreet.cli.output import AsJson, print_result
 from discreet.errors import ParameterError
 from discreet.ledger import PostgresLedger, move_to_postgres
-from discreet.ledger.reporting.health import with_commands_apart
-from discreet.ledger.reporting.tables import WIDTH
+from discreet.ledger.reporting.tables import WIDTH, with_commands_apart
 from discreet.ledger.stores.anchor_places import public_place
 from discreet.ledger.stores.postgres_schema import VERSION
 

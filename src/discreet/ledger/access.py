@@ -250,7 +250,7 @@ class LedgerAccess:
             if writer.heads:
                 self._key.refuse_unusable_key()
 
-        return _checked(work, check)
+        return _with_check(work, check)
 
     def _check(self, account: Account) -> None:
         """Refuse an account that is behind what was seen, and a charge by what the register of keys said before."""
@@ -268,7 +268,7 @@ class LedgerAccess:
         for account in writer.held.values():
             if writer.heads:
                 self._check(account)
-            self._detector.check_seen(writer, account)
+            self._detector.check_memory(writer, account)
         if writer.heads:
             self._detector.refuse_behind(
                 lambda: {each.name for each in statements.readable_accounts(writer)} - writer.new
@@ -293,7 +293,7 @@ class LedgerAccess:
         for _ in range(MOST_RETRIES):
             self._read_news()
             try:
-                result, writer = self._commit(_checked(work, self._check_work))
+                result, writer = self._commit(_with_check(work, self._check_work))
             except KeysChangedError:
                 self._load_keys()
                 continue
@@ -449,15 +449,17 @@ def _after_commit() -> Iterator[None]:
         raise
 
 
-def _checked(work: Callable[[LedgerWriter], T], check: Callable[[LedgerWriter], None]) -> Callable[[LedgerWriter], T]:
+def _with_check(
+    work: Callable[[LedgerWriter], T], check: Callable[[LedgerWriter], None]
+) -> Callable[[LedgerWriter], T]:
     """Work that is followed by a check, which undoes it by raising an error."""
 
-    def checked(writer: LedgerWriter) -> T:
+    def work_and_check(writer: LedgerWriter) -> T:
         result = work(writer)
         check(writer)
         return result
 
-    return checked
+    return work_and_check
 
 
 def _pending() -> PendingError:

@@ -185,7 +185,7 @@ class RollbackDetector:
         if is_known_behind or is_other or self._is_less(account):
             raise LedgerError(faults.BEHIND)
 
-    def check_seen(self, writer: LedgerWriter, account: Account) -> None:
+    def check_memory(self, writer: LedgerWriter, account: Account) -> None:
         """Refuse a chain, read under its lock, that others moved on and that does not hold what this process saw."""
         seen = self._seen.get(account.name)
         if seen is not None and seen.head != account.head and not _is_settled(writer, seen):

@@ -356,7 +356,7 @@ def _open_to_write(path: str, moved_to: str | None) -> tuple[sqlite3.Connection,
     """The header is read before anything is set, so that a file of somebody else's stays as it is."""
     file = LedgerFile(path)
     with _closing_on_error(file.close):
-        file.refuse_lost()
+        file.refuse_lost_log()
         if file.needs_log:
             with contextlib.closing(_connect(path)) as connection:
                 _make_durable_ledger(connection, moved_to)
@@ -387,7 +387,7 @@ def _open_to_read(path: str, moved_to: str | None) -> tuple[sqlite3.Connection, 
     _refuse_missing(Path(path))
     file = LedgerFile(path)
     with _closing_on_error(file.close):
-        file.refuse_lost()
+        file.refuse_lost_log()
         if not file.needs_log:
             file.keep_log(READER_PATIENCE)
         connection = _connect(path, READER_PATIENCE)

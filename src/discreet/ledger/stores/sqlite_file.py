@@ -118,7 +118,7 @@ class LedgerFile:
             else:
                 return
 
-    def refuse_lost(self) -> None:
+    def refuse_lost_log(self) -> None:
         """Refuse a ledger whose log was lost under another connection of this process, before one is opened."""
         with CLOSING:
             for other in _open.copy():  # a collected store closes its own meanwhile

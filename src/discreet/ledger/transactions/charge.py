@@ -159,7 +159,7 @@ def charge(writer: LedgerWriter, request: ChargeRequest, check: Check) -> Reserv
     if earlier is not None and not _is_given_up(writer, request, earlier):
         return _repeat(writer, request, earlier, found)
     if earlier is not None:
-        found = [_forfeit_abandoned(writer, charge, own) for charge, own in zip(earlier, found, strict=True)]
+        found = [_forfeit_expired_charge(writer, charge, own) for charge, own in zip(earlier, found, strict=True)]
     found = [_upgrade(writer, each) for each in found]
     for each in found:
         _check_registration(writer, each)
@@ -379,7 +379,7 @@ def _is_given_up(writer: LedgerWriter, request: ChargeRequest, earlier: list[Sto
     return any(share.failures >= share.most_failures for share in shares)
 
 
-def _forfeit_abandoned(writer: LedgerWriter, charge: StoredCharge, own: _DatasetState) -> _DatasetState:
+def _forfeit_expired_charge(writer: LedgerWriter, charge: StoredCharge, own: _DatasetState) -> _DatasetState:
     """What was found, once the charge of somebody who never came back is forfeited."""
     after = outcome.forfeit_charge(writer, own.account, charge, outcome.EXPIRED)
     return replace(own, account=after, by_question=())
