@@ -47,9 +47,9 @@ def test_where_there_is_no_ledger_none_is_made(where, tmp_path, discreet_home, m
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(ParameterError, match=r"nowhere[.]sqlite"):
+    with pytest.raises(ParameterError, match=r"nowhere\.sqlite"):
         open_ledger_at(str(tmp_path / "nowhere.sqlite"), None, None)
-    with pytest.raises(ParameterError, match=r"nowhere[.]key"):
+    with pytest.raises(ParameterError, match=r"nowhere\.key"):
         open_ledger_at(None, tmp_path / "nowhere.key", None)
 
 
