@@ -43,6 +43,7 @@ def test_a_text_is_cut_off_before_a_password_can_come(secret):
     [
         ("the file 'postgresql://u:x@h' is not there", f"the file '{NOT_SHOWN}'"),
         ('no "host=db password=x"', f'no "host=db {NOT_SHOWN}"'),
+        ("""--one '"mysql://u:x@h/d"'""", f"""--one '"{NOT_SHOWN}"'"""),
         ("'a' and mysql://u:x@h/d", f"'a' and {NOT_SHOWN}"),
         ("the ledger's place mysql://u:x@h/d", f"the ledger's place {NOT_SHOWN}"),
     ],

@@ -69,7 +69,7 @@ def test_a_report_says_what_was_typed_but_no_address_and_no_password(monkeypatch
     assert "hunter2" not in run(*typed).output
     about = json.loads(Path("a.json").read_text())["about"]
     assert about.startswith("discreet audit mine_for_audits:fair --epsilon 1 --one")
-    assert about.endswith(NOT_SHOWN)
+    assert about.endswith(f"{NOT_SHOWN}\"'")
     assert "hunter2" not in Path("a.json").read_text() + Path("a.html").read_text()
 
 

@@ -382,7 +382,8 @@ def test_charges_that_were_left_are_forfeited_after_the_grace(run, path):
 
 def test_public_keys_are_listed_with_the_one_that_signs(path, discreet_home):
     (first,) = said(CliRunner().invoke(app, ["ledger", "key", "show"])).splitlines()
-    rotated, following = said(CliRunner().invoke(app, ["ledger", "key", "rotate"])).splitlines()
+    rotated, of_owner, following = said(CliRunner().invoke(app, ["ledger", "key", "rotate"])).splitlines()
+    assert of_owner.endswith("on PostgreSQL: discreet ledger create ADDRESS --role NAME")
     assert following.endswith(
         f"discreet ledger key list {rotated.split()[1]} --name NAME --reason TEXT --ledger LEDGER"
     )

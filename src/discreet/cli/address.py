@@ -13,8 +13,7 @@ _OURS = rf"/(?:{_EXAMPLE}|{_BARE})"
 _TELLTALE = re.compile(
     rf"postgres(ql)?:/(?!{_OURS})|\bpassword\s*=|\b(?!postgresql:)[a-z][a-z0-9+.-]*:/+[^\s/]*@", re.IGNORECASE
 )
-_OPENED = re.compile(r"""(?<!\w)(['"])(?:(?!\1).)*$""", re.DOTALL)
-"""A quote that nothing in a text closes."""
+_QUOTE = re.compile("['\"]")
 NOT_SHOWN = "(an address, not shown)"
 
 
@@ -29,13 +28,23 @@ def in_lower_case(address: str) -> str:
 
 
 def without_addresses(text: str) -> str:
-    """A text cut off where an address or a password begins, which may have quotes in it; its own quote is closed."""
+    """A text cut off where an address or a password begins, which may have quotes in it; those around it are closed."""
     found = _TELLTALE.search(text)
     if found is None:
         return text
     before = text[: found.start()]
-    opened = _OPENED.search(before)
-    return f"{before}{NOT_SHOWN}{opened[1] if opened else ''}"
+    return f"{before}{NOT_SHOWN}{''.join(reversed(_open_quotes(before)))}"
+
+
+def _open_quotes(text: str) -> list[str]:
+    """The quotes that nothing in a text closes, the outer ones first; one after a letter opens nothing."""
+    opened: list[str] = []
+    for found in _QUOTE.finditer(text):
+        if found[0] in opened[-1:]:
+            opened.pop()
+        elif not text[: found.start()][-1:].isalnum():
+            opened.append(found[0])
+    return opened
 
 
 def name(text: str) -> str:
