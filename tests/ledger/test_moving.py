@@ -264,7 +264,7 @@ def test_a_ledger_with_findings_is_not_moved(filled, place):
 
 def test_a_ledger_with_a_stopped_dataset_is_not_moved(filled, place):
     with SQLiteLedger(filled) as ledger:
-        halts.halt_all(ledger._commit, "the shared anchors were lost")
+        halts.halt_after_lost_anchors(ledger._commit)
     with pytest.raises(ParameterError, match="in order: every dataset is stopped since"):
         move_to_postgres(filled, place.owner, **ROLES)
 

@@ -25,11 +25,11 @@ def test_what_was_verified_is_anchored_so_that_an_older_copy_is_refused(visits, 
 def test_a_verification_is_false_while_every_dataset_is_stopped_and_true_after_the_recovery(visits, charge):
     charge(visits)
     assert visits.verify().stopped == {}
-    halts.halt_all(visits._commit, "the shared anchors were lost")
+    halts.halt_after_lost_anchors(visits._commit)
     found = visits.verify("visits")
     assert not found
     assert found.findings == ()
-    assert found.stopped[""].endswith(": the shared anchors were lost")
+    assert found.stopped[""].endswith(f": {halts.LOST_ANCHORS}")
     assert str(found).splitlines()[1].startswith("  every dataset is stopped since 20")
     assert visits.recover(reason="they are there again")
     assert visits.verify()
